@@ -4224,6 +4224,7 @@ export interface components {
             rtmpsUrl: string | null;
             rtmpUrl: string | null;
             simulcastTargets: components["schemas"]["SimulcastTarget"][];
+            srtUrl: string | null;
             startedAt: string | null;
             /**
              * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
@@ -4957,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1jre5682dc4pcyz8cs7",
+                     *         "requestId": "req_01m8gb6jxdenksn0jm4h125331",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5106,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftp1n8e79smjqc35cw4fb1",
+                     *         "id": "alr_01m8gb6jxxe7famf3re4zxk0wd",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5130,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T01:00:31.784Z"
+                     *         "createdAt": "2026-11-28T05:49:10.973Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1k9escsf0s66n8140t6"
+                     *         "requestId": "req_01m8gb6jxhe7asgpzhar0962ms"
                      *       }
                      *     }
                      */
@@ -5199,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftp1nje7h880mvtj4nq605",
+                     *         "id": "alr_01m8gb6jy4eegrvxb9v1h85d76",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5223,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T01:00:31.795Z"
+                     *         "createdAt": "2026-11-28T05:49:10.980Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1nxevx8saad92b083jf"
+                     *         "requestId": "req_01m8gb6jy7e09sayaeakcbj921"
                      *       }
                      *     }
                      */
@@ -5291,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftp1vhehvrcwwwm9vppqvf",
+                     *         "id": "alr_01m8gb6jz7e2tbjr75h20rswnf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1w7eq8b755cha8sqa92"
+                     *         "requestId": "req_01m8gb6jzbe32b17hsx8dxt8hd"
                      *       }
                      *     }
                      */
@@ -5435,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8ftp1s2e0zr4zhm46ms65r1",
+                     *         "id": "alr_01m8gb6jyder0vdc28qh3z37v8",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5459,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T01:00:31.906Z"
+                     *         "createdAt": "2026-11-28T05:49:10.989Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1s9eg8bp4m8jqwe227f"
+                     *         "requestId": "req_01m8gb6jyhedvtqyecm00v7dp4"
                      *       }
                      *     }
                      */
@@ -5535,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1z9eva9ck4yqpf6eehs",
+                     *         "requestId": "req_01m8gb6k0aev5tj7s545j8nycn",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5692,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1x3e24v25n3f40crj7m"
+                     *         "requestId": "req_01m8gb6jzgeetr0934fh4g1q06"
                      *       }
                      *     }
                      */
@@ -5811,8 +5812,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnzgke7gah1a0fc929qxf",
-                     *         "asOf": "2026-11-28T01:00:29.600Z"
+                     *         "requestId": "req_01m8gb6jq8evk94pvqv5tcrjtp",
+                     *         "asOf": "2026-11-28T05:49:10.765Z"
                      *       }
                      *     }
                      */
@@ -6014,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp3pqe18vqtap74g89498",
-                     *         "asOf": "2026-11-28T01:00:33.945Z"
+                     *         "requestId": "req_01m8gb6kadecyaa1n538vfnrzg",
+                     *         "asOf": "2026-11-28T05:49:11.391Z"
                      *       }
                      *     }
                      */
@@ -6168,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a21faa-e17a-744c-9cdd-5d85639f0504",
+                     *           "contentId": "01a220b3-461f-753f-8923-490788e0a80f",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6219,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp000eac9wbdzgnq1ypwv",
+                     *         "requestId": "req_01m8gb6jqretwtwhkkvrv5e6vs",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T01:00:30.100Z"
+                     *         "asOf": "2026-11-28T05:49:10.786Z"
                      *       }
                      *     }
                      */
@@ -6489,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a21fab-0088-7047-89db-e7584974fbb7",
+                     *         "contentId": "01a220b3-4b13-707b-abfa-81a355d9f38a",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6578,8 +6579,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp050et6a89mnpx0vracr",
-                     *         "asOf": "2026-11-28T01:00:30.260Z"
+                     *         "requestId": "req_01m8gb6jrxe88a56v08j2qytjz",
+                     *         "asOf": "2026-11-28T05:49:10.816Z"
                      *       }
                      *     }
                      */
@@ -6847,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a21fab-058a-761b-bb6a-d6dc5d434907",
+                     *         "contentId": "01a220b3-4b7d-763c-800a-de1be3b7103b",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6887,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1cxehftrr0dy8sdw35w",
-                     *         "asOf": "2026-11-28T01:00:31.522Z"
+                     *         "requestId": "req_01m8gb6jw2ednvgftd1xzsb8vt",
+                     *         "asOf": "2026-11-28T05:49:10.915Z"
                      *       }
                      *     }
                      */
@@ -7115,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp3wceqpbmx9g7wsvbsrc",
-                     *         "asOf": "2026-11-28T01:00:34.101Z"
+                     *         "requestId": "req_01m8gb6kbdewj9206hkk83ag0h",
+                     *         "asOf": "2026-11-28T05:49:11.420Z"
                      *       }
                      *     }
                      */
@@ -7302,8 +7303,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp06xeg2s5jp27jqfdt5c",
-                     *         "asOf": "2026-11-28T01:00:30.340Z"
+                     *         "requestId": "req_01m8gb6jsde2pazw7g4etkbnm1",
+                     *         "asOf": "2026-11-28T05:49:10.835Z"
                      *       }
                      *     }
                      */
@@ -7627,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp3egen0as4pwd3fsdqvz",
-                     *         "asOf": "2026-11-28T01:00:33.689Z"
+                     *         "requestId": "req_01m8gb6k8weavbxddcmch7xc5q",
+                     *         "asOf": "2026-11-28T05:49:11.337Z"
                      *       }
                      *     }
                      */
@@ -7784,8 +7785,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1bveerbh72n8pcg6sp8",
-                     *         "asOf": "2026-11-28T01:00:31.484Z"
+                     *         "requestId": "req_01m8gb6jvqeepawj6fdfrvabjw",
+                     *         "asOf": "2026-11-28T05:49:10.903Z"
                      *       }
                      *     }
                      */
@@ -7908,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp0tnepcvpy79aea7dxh4",
-                     *         "asOf": "2026-11-28T01:00:30.955Z"
+                     *         "requestId": "req_01m8gb6jtpefmv2tzme6h7zfjx",
+                     *         "asOf": "2026-11-28T05:49:10.875Z"
                      *       }
                      *     }
                      */
@@ -8186,8 +8187,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnytnesvsh8pay6xgqw3j",
-                     *         "asOf": "2026-11-28T01:00:28.923Z"
+                     *         "requestId": "req_01m8gb6jp5en2vv1gjazh12vqs",
+                     *         "asOf": "2026-11-28T05:49:10.730Z"
                      *       }
                      *     }
                      */
@@ -8627,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp3jzecrb9ef4z5m5e4fv",
-                     *         "asOf": "2026-11-28T01:00:33.872Z"
+                     *         "requestId": "req_01m8gb6k9kesk8pfmzp3xcm33v",
+                     *         "asOf": "2026-11-28T05:49:11.361Z"
                      *       }
                      *     }
                      */
@@ -8857,8 +8858,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp0hte1g93b7h1hyb1kjg",
-                     *         "asOf": "2026-11-28T01:00:30.689Z"
+                     *         "requestId": "req_01m8gb6jt1enj8r22hazzftbfd",
+                     *         "asOf": "2026-11-28T05:49:10.850Z"
                      *       }
                      *     }
                      */
@@ -9055,14 +9056,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T01:00:31.697Z",
+                     *         "now": "2026-11-28T05:49:10.951Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "completions": 0,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 1,
+                     *           "saves": 0,
                      *           "rebuffers": 0,
                      *           "errors": 0,
                      *           "viewers": 0
@@ -9070,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T00:01:00.000Z",
+                     *             "minute": "2026-11-28T04:50:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9082,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T00:02:00.000Z",
+                     *             "minute": "2026-11-28T04:51:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9098,8 +9099,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1jdenx9pnqagc5mazqp",
-                     *         "asOf": "2026-11-28T01:00:31.695Z"
+                     *         "requestId": "req_01m8gb6jx4es2ardjbctq4j253",
+                     *         "asOf": "2026-11-28T05:49:10.950Z"
                      *       }
                      *     }
                      */
@@ -9223,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp1zvefw9d4jw0s4x25kb",
+                     *         "requestId": "req_01m8gb6k0hery931m9cvkqq5qr",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9438,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftp23sepj97kpre85saft0",
+                     *         "id": "rpt_01m8gb6k1cem5r6g47vfgcftne",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9457,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T01:00:32.249Z"
+                     *         "createdAt": "2026-11-28T05:49:11.084Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp20hedy8v6q715qkatc1"
+                     *         "requestId": "req_01m8gb6k0ner58pf2rhgvfzgrh"
                      *       }
                      *     }
                      */
@@ -9526,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftp24re5tv22yf3sdhah6m",
+                     *         "id": "rpt_01m8gb6k1keq0ram15nf9502k7",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9545,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T01:00:32.280Z"
+                     *         "createdAt": "2026-11-28T05:49:11.092Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp250ef797a37k8s2e92j"
+                     *         "requestId": "req_01m8gb6k1perjvzhg2y81s1trm"
                      *       }
                      *     }
                      */
@@ -9613,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftp28ce9c9pcasv7d6n2zs",
+                     *         "id": "rpt_01m8gb6k3bev2br5cafs5gjy4b",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp290epa80d91mk9dke42"
+                     *         "requestId": "req_01m8gb6k3eeymaqfpybh95ahmz"
                      *       }
                      *     }
                      */
@@ -9820,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8ftp25dehdr3n9amw2takq8",
+                     *         "id": "rpt_01m8gb6k1xez4avma06jdw2wc3",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9839,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T01:00:32.301Z"
+                     *         "createdAt": "2026-11-28T05:49:11.104Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp25sex2vz0ebxewfs1rj"
+                     *         "requestId": "req_01m8gb6k23ejsr7m06gs6b55sx"
                      *       }
                      *     }
                      */
@@ -9910,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp2s8ee1bxqbdbnfxy5b7",
+                     *         "requestId": "req_01m8gb6k5qecmtqa2jrg3w2ksm",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9992,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8ftp32ye8yswf35n0beap15",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8ftp32ye8yswf35n0beap15/XQnU_2-q6erD1HQn1OSg4gr3wZ2fj3xl",
-                     *         "createdAt": "2026-11-28T01:00:33.247Z",
-                     *         "expiresAt": "2026-12-05T01:00:33.247Z"
+                     *         "id": "rln_01m8gb6k66ef5t2f7qdpbms813",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8gb6k66ef5t2f7qdpbms813/40a8yh2TQeswI9H2U4BV9vY-tDAmbYJd",
+                     *         "createdAt": "2026-11-28T05:49:11.239Z",
+                     *         "expiresAt": "2026-12-05T05:49:11.239Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp2zge9gbf48z136rrs7e"
+                     *         "requestId": "req_01m8gb6k63eb4rf42rv1p1rwwg"
                      *       }
                      *     }
                      */
@@ -10069,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8ftp356ezrbzq2svnjw55yk",
+                     *         "id": "rln_01m8gb6k6je2ta3nwgs7r5xrrj",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp359ep88hc3mpg5gxag1"
+                     *         "requestId": "req_01m8gb6k6peznaxv9dxaah6vah"
                      *       }
                      *     }
                      */
@@ -10145,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp2c9e23vzn47cyfkdtn4",
+                     *         "requestId": "req_01m8gb6k4cesssrepvntrmayrp",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10215,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8ftp2afe11tj3mkf6561880",
+                     *         "id": "rrn_01m8gb6k3yepq8pecvs4r7ta1d",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10224,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T01:00:32.463Z"
+                     *         "createdAt": "2026-11-28T05:49:11.166Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp2abex3r1enr3mvy3g44"
+                     *         "requestId": "req_01m8gb6k3vey88x0qgfr68f6a6"
                      *       }
                      *     }
                      */
@@ -10290,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8ftp2jde37r8bbp7nx4t3sc",
+                     *         "id": "rrn_01m8gb6k52e5d9r59z00fg68kx",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10299,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T01:00:32.717Z",
+                     *         "createdAt": "2026-11-28T05:49:11.203Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp2k2eq7848qe60ajw3rm"
+                     *         "requestId": "req_01m8gb6k56essrttbb3h0m4sy7"
                      *       }
                      *     }
                      */
@@ -10418,8 +10419,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp0syeccvasmbv2nghvev",
-                     *         "asOf": "2026-11-28T01:00:30.911Z"
+                     *         "requestId": "req_01m8gb6jtfe35abzf4q4a4s04j",
+                     *         "asOf": "2026-11-28T05:49:10.864Z"
                      *       }
                      *     }
                      */
@@ -10546,8 +10547,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp0x4edvr8cpkv40t957j",
-                     *         "asOf": "2026-11-28T01:00:31.012Z"
+                     *         "requestId": "req_01m8gb6jv4e9mtbppxk75yvxke",
+                     *         "asOf": "2026-11-28T05:49:10.885Z"
                      *       }
                      *     }
                      */
@@ -10748,8 +10749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp10cef6a3de4q6py93aa",
-                     *         "asOf": "2026-11-28T01:00:31.117Z"
+                     *         "requestId": "req_01m8gb6jvce95b6ds9g3m7yvtn",
+                     *         "asOf": "2026-11-28T05:49:10.893Z"
                      *       }
                      *     }
                      */
@@ -10853,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8ftme6aeb8bt5qwg2fn33dw",
-                     *           "recordedAt": "2026-11-28T00:59:39.083Z",
+                     *           "id": "aud_01m8gb6atge13rpchgng9gmvve",
+                     *           "recordedAt": "2026-11-28T05:49:02.673Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8ftme69eas9gwhxb5178rpz",
+                     *           "resourceId": "key_01m8gb6atfeebaf3zt9k9fmjw4",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8ftme66edb8k7hve0v4vq03"
+                     *           "requestId": "req_01m8gb6atde2ebbv5rsmmd1qjh"
                      *         },
                      *         {
-                     *           "id": "aud_01m8ftme45ef281qq7a4z72e16",
-                     *           "recordedAt": "2026-11-28T00:59:39.014Z",
+                     *           "id": "aud_01m8gb6aszexn8bemgzemjky16",
+                     *           "recordedAt": "2026-11-28T05:49:02.655Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8ftme43eh2sgxdf0hbz9313",
+                     *           "resourceId": "key_01m8gb6asye3897g1cj25zpkdk",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8ftme41ed3tetfv2dfka8ke"
+                     *           "requestId": "req_01m8gb6aswesq92je7w88dxxmx"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmeeveghv30dp7skmxtny",
+                     *         "requestId": "req_01m8gb6awre1w9yhrpac471cc9",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10990,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnt42eyzszk10j5d8zxhc",
+                     *         "requestId": "req_01m8gb6hxde97v0qbt6q41nzh9",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11099,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21faa-3a15-773f-a66c-0dba8a6499a9",
+                     *           "id": "01a220b3-2ba1-764b-8db7-43691f3660a7",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11138,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:59:39.414Z",
-                     *           "updatedAt": "2026-11-28T00:59:39.493Z"
+                     *           "createdAt": "2026-11-28T05:49:02.754Z",
+                     *           "updatedAt": "2026-11-28T05:49:02.776Z"
                      *         },
                      *         {
-                     *           "id": "01a21faa-2f8f-717e-a5a2-a1155d6fb126",
+                     *           "id": "01a220b3-298c-7563-b06d-ad6b95f63f4c",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11181,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:59:36.720Z",
-                     *           "updatedAt": "2026-11-28T00:59:37.317Z"
+                     *           "createdAt": "2026-11-28T05:49:02.223Z",
+                     *           "updatedAt": "2026-11-28T05:49:02.322Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmevged8vykap3pt3cm5x",
+                     *         "requestId": "req_01m8gb6az5et1ssjss6680dk9s",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11286,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-3c1b-7125-828b-c8fa08107200",
+                     *         "id": "01a220b3-2bf8-77dd-957b-a06d07278132",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11325,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:59:39.933Z",
-                     *         "updatedAt": "2026-11-28T00:59:39.933Z"
+                     *         "createdAt": "2026-11-28T05:49:02.841Z",
+                     *         "updatedAt": "2026-11-28T05:49:02.841Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmezbe9q84a9m9c6444h7"
+                     *         "requestId": "req_01m8gb6azfery964w6fgfskns5"
                      *       }
                      *     }
                      */
@@ -11401,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-3c4c-74e2-af99-68dc778767b7",
+                     *         "id": "01a220b3-2c0b-7129-8057-5b670ece395f",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11451,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:59:39.979Z",
-                     *         "updatedAt": "2026-11-28T00:59:39.979Z"
+                     *         "createdAt": "2026-11-28T05:49:02.858Z",
+                     *         "updatedAt": "2026-11-28T05:49:02.858Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmf4ce21spg10kjqkxrgr"
+                     *         "requestId": "req_01m8gb6b0mep9r0c0qf6p3bkmj"
                      *       }
                      *     }
                      */
@@ -11530,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-3f9e-7526-8660-29df54cf2a11",
+                     *         "id": "01a220b3-2c5c-707d-a063-90fad0eaed78",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmfzqevjaxctvr9cp8pes"
+                     *         "requestId": "req_01m8gb6b3geqzbe5rr8gve8tvx"
                      *       }
                      *     }
                      */
@@ -11665,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-3d6b-7345-a08c-4985a4579fed",
+                     *         "id": "01a220b3-2c1e-735e-991d-5b8a06f86aa0",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11715,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:59:40.268Z",
-                     *         "updatedAt": "2026-11-28T00:59:40.508Z"
+                     *         "createdAt": "2026-11-28T05:49:02.883Z",
+                     *         "updatedAt": "2026-11-28T05:49:02.911Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmfc6ennvs20s7v2nc0az"
+                     *         "requestId": "req_01m8gb6b1bes99akvx8na7zzx1"
                      *       }
                      *     }
                      */
@@ -11787,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmysseg09g25k5vvyndvq"
+                     *         "requestId": "req_01m8gb6drbeh2rcthmy0tx775e"
                      *       }
                      *     }
                      */
@@ -11866,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-794c-7062-b4b7-409952e8cf46",
+                     *         "id": "01a220b3-36f4-72e8-a3ea-4ba5493b40d4",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/LS_EtKfWnIdB_nSb-b0M7g/a-01a21faa-794c-7062-b4b7-409952e8cf46/captions.vtt",
-                     *         "trackId": "01a21faa-794c-7062-b4b7-409952e8cf46",
+                     *         "url": "https://feed.example.org/media/THGCiTfo_y9WiH2f5cALEA/a-01a220b3-36f4-72e8-a3ea-4ba5493b40d4/captions.vtt",
+                     *         "trackId": "01a220b3-36f4-72e8-a3ea-4ba5493b40d4",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T00:59:55.970Z"
+                     *         "createdAt": "2026-11-28T05:49:05.665Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmy23ek8v3z1yeg719y2q"
+                     *         "requestId": "req_01m8gb6dqee54ty5j1v8c38eph"
                      *       }
                      *     }
                      */
@@ -11947,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-7ccc-71ad-a6ac-2e34358395eb",
+                     *         "id": "01a220b3-371d-7275-bdc9-0a4340948a65",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmzc1ekys3k40gqy631ma"
+                     *         "requestId": "req_01m8gb6dsjehhteza2s84bxbc3"
                      *       }
                      *     }
                      */
@@ -12030,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-7e58-77f6-b321-bde856b1964b",
+                     *         "id": "01a220b3-373b-72fc-b239-548c2efd312b",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12045,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/W71f7x38TKQATPpp4WMP6g/a-01a220b3-386c-7302-b71a-4b0f9aa83167/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/W71f7x38TKQATPpp4WMP6g/a-01a220b3-386c-7302-b71a-4b0f9aa83167/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/W71f7x38TKQATPpp4WMP6g/a-01a220b3-386c-7302-b71a-4b0f9aa83167/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12082,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:59:56.888Z",
-                     *         "updatedAt": "2026-11-28T00:59:59.367Z"
+                     *         "createdAt": "2026-11-28T05:49:05.723Z",
+                     *         "updatedAt": "2026-11-28T05:49:06.055Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmzndetkb5fw8bz1d55ca"
+                     *         "requestId": "req_01m8gb6dtjebqrvv78zxscqka2"
                      *       }
                      *     }
                      */
@@ -12156,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-8813-732d-8f3d-a9858525ac15",
+                     *         "id": "01a220b3-388c-740b-a2f7-2d3beafb3019",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12195,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T00:59:59.380Z",
-                     *         "updatedAt": "2026-11-28T00:59:59.414Z"
+                     *         "createdAt": "2026-11-28T05:49:06.060Z",
+                     *         "updatedAt": "2026-11-28T05:49:06.083Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn21keatvx5ax4302rfar"
+                     *         "requestId": "req_01m8gb6e50e0rt8pkf1mmfc4nj"
                      *       }
                      *     }
                      */
@@ -12275,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-5cd4-7314-8bde-39f06c955469",
-                     *         "imageUrl": "https://feed.example.org/media/oURru-UGMD2DkKbvafyCBw/a-01a21faa-5cd4-7314-8bde-39f06c955469/large.jpg",
+                     *         "id": "01a220b3-2fd3-77a0-9f7b-dc258438dc51",
+                     *         "imageUrl": "https://feed.example.org/media/IcDe91Dev7pLWaXHxF_xnA/a-01a220b3-2fd3-77a0-9f7b-dc258438dc51/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T00:59:49.169Z"
+                     *         "createdAt": "2026-11-28T05:49:03.851Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmnp8e4993shx005zk92m"
+                     *         "requestId": "req_01m8gb6bmhed2v3jmwm89tq6b1"
                      *       }
                      *     }
                      */
@@ -12353,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-70f5-739b-b2fb-f976e16856a8",
+                     *         "id": "01a220b3-356d-77d8-9e9e-fb28f3cff379",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmxx9e3ssbhbkd9gjy8wp"
+                     *         "requestId": "req_01m8gb6dpxeytv40j5jb85rmkw"
                      *       }
                      *     }
                      */
@@ -12399,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a21faa-6bb5-7283-b41f-82cac948dbec",
-                 *         "01a21faa-6778-7520-b784-34c9eefbbabc"
+                 *         "01a220b3-3390-7526-ba0c-260f5324d39d",
+                 *         "01a220b3-31de-76ca-8e5c-983a1f4f587f"
                  *       ]
                  *     }
                  */
@@ -12442,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21faa-6bb5-7283-b41f-82cac948dbec",
-                     *           "imageUrl": "https://feed.example.org/media/J79JaevqzSGmlZ25U0ioCA/a-01a21faa-6bb5-7283-b41f-82cac948dbec/large.jpg",
+                     *           "id": "01a220b3-3390-7526-ba0c-260f5324d39d",
+                     *           "imageUrl": "https://feed.example.org/media/Za9wsKRLdJbhHN_r0hJzeg/a-01a220b3-3390-7526-ba0c-260f5324d39d/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T00:59:52.317Z"
+                     *           "createdAt": "2026-11-28T05:49:04.807Z"
                      *         },
                      *         {
-                     *           "id": "01a21faa-6778-7520-b784-34c9eefbbabc",
-                     *           "imageUrl": "https://feed.example.org/media/J79JaevqzSGmlZ25U0ioCA/a-01a21faa-6778-7520-b784-34c9eefbbabc/large.jpg",
+                     *           "id": "01a220b3-31de-76ca-8e5c-983a1f4f587f",
+                     *           "imageUrl": "https://feed.example.org/media/Za9wsKRLdJbhHN_r0hJzeg/a-01a220b3-31de-76ca-8e5c-983a1f4f587f/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T00:59:51.200Z"
+                     *           "createdAt": "2026-11-28T05:49:04.385Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmv4gejy9spz8ndwvbehn"
+                     *         "requestId": "req_01m8gb6cxfeyctmtszdy0zzvyj"
                      *       }
                      *     }
                      */
@@ -12527,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIg89JfPyc83mcjGEgpuHMmzCTYVA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIh_MLhRaR8C9N-cqQlYI8QJ0n_Kg/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12535,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T06:59:39.743Z",
+                     *         "expiresAt": "2026-11-28T11:49:02.817Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmet1etcsrd7tpbwq5fd1"
+                     *         "requestId": "req_01m8gb6ayventbgd0a34cx1551"
                      *       }
                      *     }
                      */
@@ -12628,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-4025-779d-9d30-c080909d4ce2",
+                     *         "id": "01a220b3-2c79-73c4-8f48-f6dc687eff51",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12667,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:59:40.974Z",
-                     *         "updatedAt": "2026-11-28T00:59:41.014Z"
+                     *         "createdAt": "2026-11-28T05:49:02.970Z",
+                     *         "updatedAt": "2026-11-28T05:49:02.984Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmg2mem6t3c4gmdjr0ba3"
+                     *         "requestId": "req_01m8gb6b47erk99gdbc46c9sa7"
                      *       }
                      *     }
                      */
@@ -12736,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-420e-73ad-947c-4b4f2835ac4e",
+                     *         "id": "01a220b3-2cba-75e4-b5da-8227d0011e32",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12775,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:59:41.456Z",
-                     *         "updatedAt": "2026-11-28T00:59:42.299Z"
+                     *         "createdAt": "2026-11-28T05:49:03.034Z",
+                     *         "updatedAt": "2026-11-28T05:49:03.082Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmha8engsn3xp8f4rpwfj"
+                     *         "requestId": "req_01m8gb6b76es8tyzen2r926mfg"
                      *       }
                      *     }
                      */
@@ -12846,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp8t2e7brgb4d2n2jeamn"
+                     *         "requestId": "req_01m8gb6mcaefsrzfbcckpgd5sq"
                      *       }
                      *     }
                      */
@@ -12909,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21faa-552e-70aa-96b7-dc61f3ed99b9",
-                     *           "contentId": "01a21faa-54cf-7671-a3c3-e7b55753eaa4",
+                     *           "id": "01a220b3-2e3f-723c-87f9-ad253e3a1f25",
+                     *           "contentId": "01a220b3-2df7-74ed-9f2c-a866f933c1ab",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21faa-552e-70aa-96b7-e1d30990827a",
-                     *           "contentId": "01a21faa-54d3-7739-8830-c41d1d97c720",
+                     *           "id": "01a220b3-2e3f-723c-87f9-b1b6ed769c85",
+                     *           "contentId": "01a220b3-2dfa-77c1-ac66-37643b78da9e",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmn9xet2arcvtaqfcmt4g"
+                     *         "requestId": "req_01m8gb6bjaezbv7ftw6pbms2sx"
                      *       }
                      *     }
                      */
@@ -12964,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a21faa-5568-71e7-b8a2-6b8d0400d1aa",
-                 *         "01a21faa-5571-70e1-a052-e37eb1e1e367"
+                 *         "01a220b3-2e57-712e-a77b-cd5057e127cb",
+                 *         "01a220b3-2e59-7752-a39a-be23f6ddedac"
                  *       ]
                  *     }
                  */
@@ -13011,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21faa-55cd-7090-89e5-4d25940d2075",
-                     *           "contentId": "01a21faa-5568-71e7-b8a2-6b8d0400d1aa",
+                     *           "id": "01a220b3-2e7e-714e-b561-ac4d0444a6b6",
+                     *           "contentId": "01a220b3-2e57-712e-a77b-cd5057e127cb",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21faa-55cd-7090-89e5-527dfbac259e",
-                     *           "contentId": "01a21faa-5571-70e1-a052-e37eb1e1e367",
+                     *           "id": "01a220b3-2e7e-714e-b561-b08d86188329",
+                     *           "contentId": "01a220b3-2e59-7752-a39a-be23f6ddedac",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmndte1cvnz9pmnrrndcd"
+                     *         "requestId": "req_01m8gb6bkre468yaes7k8yckdv"
                      *       }
                      *     }
                      */
@@ -13099,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-5107-745d-a61a-333d948e0b0c",
+                     *         "id": "01a220b3-2dd6-73b7-b6ea-16a9822702b6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmmp6ez7th5s80r90a7gv"
+                     *         "requestId": "req_01m8gb6beye6dtd5vydzmvp60z"
                      *       }
                      *     }
                      */
@@ -13145,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a21faa-480b-71c0-bd7c-1d6d905c9ff9",
-                 *         "01a21faa-480b-71c0-bd7c-1992095c493f"
+                 *         "01a220b3-2d57-71d6-a798-d1f56ea1766a",
+                 *         "01a220b3-2d57-71d6-a798-cc7d0641fe63"
                  *       ]
                  *     }
                  */
@@ -13188,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21faa-480b-71c0-bd7c-1d6d905c9ff9",
-                     *           "contentId": "01a21faa-466b-72cf-944f-396676c582e9",
+                     *           "id": "01a220b3-2d57-71d6-a798-d1f56ea1766a",
+                     *           "contentId": "01a220b3-2d17-73a7-89d7-2ca0b487cfd4",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a21faa-480b-71c0-bd7c-1992095c493f",
-                     *           "contentId": "01a21faa-4661-73e4-88c2-76605302fa75",
+                     *           "id": "01a220b3-2d57-71d6-a798-cc7d0641fe63",
+                     *           "contentId": "01a220b3-2d19-766a-9073-fa650b370b90",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmjh8eear9fv5tc4ddvg1"
+                     *         "requestId": "req_01m8gb6bbeeystybdwcd954h3n"
                      *       }
                      *     }
                      */
@@ -13246,8 +13247,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21faa-88e5-7602-ae9b-bb5c53211f20",
-                 *         "01a21faa-88ea-7030-893e-0887a7be8c48"
+                 *         "01a220b3-38e7-727a-90af-2cd8a9670a1d",
+                 *         "01a220b3-38e8-760b-bb05-afac680f8504"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13296,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21faa-88e5-7602-ae9b-bb5c53211f20",
+                     *             "id": "01a220b3-38e7-727a-90af-2cd8a9670a1d",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a21faa-88ea-7030-893e-0887a7be8c48",
+                     *             "id": "01a220b3-38e8-760b-bb05-afac680f8504",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13318,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn27se7prfz8envmssx21"
+                     *         "requestId": "req_01m8gb6e7deass6gdt92wkx25h"
                      *       }
                      *     }
                      */
@@ -13407,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8ftn3p6e3nbwjh7pnre88b3",
+                     *           "jobId": "job_01m8gb6e95ecc8k1daytj9ew1s",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T01:00:01.089Z",
+                     *           "createdAt": "2026-11-28T05:49:06.211Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13424,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn3q3exs8hya38j6e2ye5",
+                     *         "requestId": "req_01m8gb6e9ke3c8tkzn1typpsn6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13612,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8ftn3p6e3nbwjh7pnre88b3",
+                     *         "jobId": "job_01m8gb6e95ecc8k1daytj9ew1s",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T01:00:01.089Z"
+                     *         "createdAt": "2026-11-28T05:49:06.211Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn3n1etdvdpmc310n32gv"
+                     *         "requestId": "req_01m8gb6e8re8arqyj03ggt68h2"
                      *       }
                      *     }
                      */
@@ -13697,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8ftncafe9v8sws7zc0qpver",
+                     *         "jobId": "job_01m8gb6gdjeat9nfc54wwp6egv",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T01:00:09.935Z",
-                     *         "completedAt": "2026-11-28T01:00:10.009Z"
+                     *         "createdAt": "2026-11-28T05:49:08.401Z",
+                     *         "completedAt": "2026-11-28T05:49:08.434Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftncfbeykva3zbwrynpfrb"
+                     *         "requestId": "req_01m8gb6geze73ayrfr5pnrfnx2"
                      *       }
                      *     }
                      */
@@ -13772,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8ftnc5ge4jtyq0nz2gek37k",
+                     *         "jobId": "job_01m8gb6gb6ebersgxfvd8g9km7",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T01:00:09.680Z",
-                     *         "completedAt": "2026-11-28T01:00:09.882Z"
+                     *         "createdAt": "2026-11-28T05:49:08.325Z",
+                     *         "completedAt": "2026-11-28T05:49:08.369Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnc8fefh8x3qhs0tfeg72"
+                     *         "requestId": "req_01m8gb6gc6est99np0ejcth206"
                      *       }
                      *     }
                      */
@@ -13850,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftncgxeq0t0n47dbbn5snn",
+                     *         "requestId": "req_01m8gb6gfsex8ajrmqy7cek7wx",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13898,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21faa-8a45-7524-b2fd-a5f4218095fe",
-                 *         "01a21faa-8a39-7029-830b-06efac58649c"
+                 *         "01a220b3-38fa-7605-8c64-71833fe9d3a8",
+                 *         "01a220b3-38fb-742f-8f1e-6e56c6b47d72"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13952,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21faa-8a45-7524-b2fd-a5f4218095fe",
+                     *             "id": "01a220b3-38fa-7605-8c64-71833fe9d3a8",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a21faa-8a39-7029-830b-06efac58649c",
+                     *             "id": "01a220b3-38fb-742f-8f1e-6e56c6b47d72",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13978,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn349ezcsnhverbwzfkqf"
+                     *         "requestId": "req_01m8gb6e80ekdvgd0rasmdhkrz"
                      *       }
                      *     }
                      */
@@ -14036,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a21faa-883a-7629-9bf6-5c335d643cbc",
+                 *           "id": "01a220b3-38a8-700d-8204-d4d181f3104c",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a21faa-883b-72a7-8df6-fa80d91c144e",
+                 *           "id": "01a220b3-38a9-73a1-8b5d-032e3d0cab99",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14110,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21faa-883a-7629-9bf6-5c335d643cbc",
+                     *             "id": "01a220b3-38a8-700d-8204-d4d181f3104c",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a21faa-883b-72a7-8df6-fa80d91c144e",
+                     *             "id": "01a220b3-38a9-73a1-8b5d-032e3d0cab99",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14132,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn227ecttvpsrew2mhewf"
+                     *         "requestId": "req_01m8gb6e6kepzvf5xah4eqg950"
                      *       }
                      *     }
                      */
@@ -14190,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a21faa-8dfb-72e6-9838-4364ea4dd84d",
-                 *         "01a21faa-8dfb-72e6-9838-4b27a02976b8"
+                 *         "01a220b3-390a-720f-b20e-05354fd69eb2",
+                 *         "01a220b3-390b-70b7-ab2f-72385764a435"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14237,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a21faa-8dfb-72e6-9838-4364ea4dd84d",
+                     *             "id": "01a220b3-390a-720f-b20e-05354fd69eb2",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a21faa-8dfb-72e6-9838-4b27a02976b8",
+                     *             "id": "01a220b3-390b-70b7-ab2f-72385764a435",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14259,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftn3jvejvtkcg157jsdfxk"
+                     *         "requestId": "req_01m8gb6e8feh5vaa0hvt3mvvfk"
                      *       }
                      *     }
                      */
@@ -14414,7 +14415,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmhbqeggs4hbw98rnf255"
+                     *         "requestId": "req_01m8gb6b7kekm9rwn9re3efcc3"
                      *       }
                      *     }
                      */
@@ -14560,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-4061-73aa-8f99-51e96f81a4b8",
+                     *         "id": "01a220b3-2c8d-75aa-a4e9-a24ff9719f18",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14599,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:59:41.028Z",
-                     *         "updatedAt": "2026-11-28T00:59:41.028Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/XVjWtvkS3zfanotngs65AnBWKndbEigN",
+                     *         "createdAt": "2026-11-28T05:49:02.990Z",
+                     *         "updatedAt": "2026-11-28T05:49:02.990Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/nQH9FA7qv4eYA0JrJDJ27J1H9kwRncWE",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T00:59:41.028Z"
+                     *         "uploadExpiresAt": "2026-11-29T05:49:02.990Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmg2xet890xjn4mbj4z52"
+                     *         "requestId": "req_01m8gb6b4depna9tczn0e9bb69"
                      *       }
                      *     }
                      */
@@ -14754,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8ftp37nev1tajtad911r9jn",
-                     *           "webhookId": "whk_01m8ftp36he9g8xsjyxtdzr0w7",
+                     *           "id": "efw_01m8gb6k7bezgbj5w2t1rkhb4s",
+                     *           "webhookId": "whk_01m8gb6k70e3yt9xr9nkv4a7tz",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T01:00:33.399Z"
+                     *           "createdAt": "2026-11-28T05:49:11.277Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8ftp394eayba0wa9r3cqqsa",
-                     *           "webhookId": "whk_01m8ftp38aevwts3b8v3f9hdjk",
+                     *           "id": "efw_01m8gb6k7xe5yvtym7v8axecz7",
+                     *           "webhookId": "whk_01m8gb6k7pefjbr9bb8s1tx121",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T01:00:33.450Z"
+                     *           "createdAt": "2026-11-28T05:49:11.293Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp39jeygag5xncf7bqya9",
+                     *         "requestId": "req_01m8gb6k80e78859r6n9s98zc9",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14816,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8ftp36he9g8xsjyxtdzr0w7",
+                 *       "webhookId": "whk_01m8gb6k70e3yt9xr9nkv4a7tz",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14868,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8ftp37nev1tajtad911r9jn",
-                     *         "webhookId": "whk_01m8ftp36he9g8xsjyxtdzr0w7",
+                     *         "id": "efw_01m8gb6k7bezgbj5w2t1rkhb4s",
+                     *         "webhookId": "whk_01m8gb6k70e3yt9xr9nkv4a7tz",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T01:00:33.399Z"
+                     *         "createdAt": "2026-11-28T05:49:11.277Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp36seavrynmyy1kthnhq"
+                     *         "requestId": "req_01m8gb6k74ej7sytjdg61p5tbh"
                      *       }
                      *     }
                      */
@@ -14948,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8ftp3dmejh8b51t01d5knjg",
+                     *         "id": "efw_01m8gb6k8kenx9egg04kqgwgv0",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp3ece1rae8h54qx5wz9a"
+                     *         "requestId": "req_01m8gb6k8qetba4nyr4bea8xq7"
                      *       }
                      *     }
                      */
@@ -14996,12 +14997,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a21faa-e17a-744c-9cdd-5d85639f0504",
-                 *       "eventId": "01a21faa-e183-7171-bf61-bdbe4782cc1b",
+                 *       "contentId": "01a220b3-461f-753f-8923-490788e0a80f",
+                 *       "eventId": "01a220b3-4625-73b4-a63c-82c5400678f9",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T01:00:22.275Z",
+                 *       "timestamp": "2026-11-28T05:49:09.541Z",
                  *       "data": {}
                  *     }
                  */
@@ -15092,10 +15093,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a21faa-e183-7171-bf61-bdbe4782cc1b"
+                     *         "eventId": "01a220b3-4625-73b4-a63c-82c5400678f9"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnrc4e7w8myma284tpfg6"
+                     *         "requestId": "req_01m8gb6hh6er5vjx9dtd431pt4"
                      *       }
                      *     }
                      */
@@ -15154,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a21faa-e1fd-76a0-8dd9-3cc34a9cb3f6",
-                 *           "eventId": "01a21faa-e2c1-7688-b58e-770801637b8c",
+                 *           "contentId": "01a220b3-4640-71f8-a671-c13b02752b31",
+                 *           "eventId": "01a220b3-4660-77d6-baac-4177aef8b278",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T01:00:22.593Z",
+                 *           "timestamp": "2026-11-28T05:49:09.600Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a21faa-e2c1-7688-b58e-79c6e06064ad",
+                 *           "eventId": "01a220b3-4660-77d6-baac-468982cdfefa",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T01:00:22.593Z",
+                 *           "timestamp": "2026-11-28T05:49:09.600Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15273,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a21faa-e2c1-7688-b58e-79c6e06064ad",
+                     *             "eventId": "01a220b3-4660-77d6-baac-468982cdfefa",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no such content item"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnrppewv9g385b6eea1h9"
+                     *         "requestId": "req_01m8gb6hkaehc8ms71rfq473ks"
                      *       }
                      *     }
                      */
@@ -15432,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8ftnt70e9fbv3s9v4eqevqq",
+                     *           "id": "exp_01m8gb6hz8e99ayw5326b5m57b",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15464,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T01:00:24.332Z",
+                     *           "startedAt": "2026-11-28T05:49:10.006Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T01:00:24.150Z"
+                     *           "createdAt": "2026-11-28T05:49:09.958Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftntf5e8x8xakcvfw71ddc",
+                     *         "requestId": "req_01m8gb6j09ecds25sch094c1ye",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15682,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftntnje7dvyanxz89w721g",
+                     *         "id": "exp_01m8gb6j0mefnsqs48g8746aps",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15730,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:24.566Z",
+                     *         "createdAt": "2026-11-28T05:49:10.034Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftntjfeqzryrcd7ajkx025"
+                     *         "requestId": "req_01m8gb6j0heyp82snp9zp5wmkg"
                      *       }
                      *     }
                      */
@@ -15853,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftntwqe9s80r766m7hv1v7",
+                     *         "id": "exp_01m8gb6j0zef2ryrm0nt6zzgfe",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15891,12 +15892,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T01:00:24.933Z",
+                     *         "startedAt": "2026-11-28T05:49:10.059Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:24.839Z",
+                     *         "createdAt": "2026-11-28T05:49:10.046Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15906,7 +15907,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnvc9ex9a5qb5aemzmbz4"
+                     *         "requestId": "req_01m8gb6j1xemfbnxwsrst5f3gt"
                      *       }
                      *     }
                      */
@@ -16026,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnvp4e8arbmsnvdhmnk7h",
+                     *         "id": "exp_01m8gb6j3ge3ar101haw3wn18k",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnvpnezvtp8y3xae5gnrp"
+                     *         "requestId": "req_01m8gb6j3pepwa4y19nh2trpa5"
                      *       }
                      *     }
                      */
@@ -16169,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnvh7epna9fstgx490etj",
+                     *         "id": "exp_01m8gb6j29et087ate4x7v9b12",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16210,7 +16211,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:25.504Z",
+                     *         "createdAt": "2026-11-28T05:49:10.085Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16220,7 +16221,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnvhqe6eafvchr5aq7qz9"
+                     *         "requestId": "req_01m8gb6j2ge48vq8zwk3k2dftz"
                      *       }
                      *     }
                      */
@@ -16348,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnxy4ecrtcmgzjmtcdjvx",
+                     *         "requestId": "req_01m8gb6jdje1fsx98x3wp47eap",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16443,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnxsae31ba2aa0qxgg7cr",
+                     *         "id": "exp_01m8gb6jcsejj9cjvb8d6nfyvw",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16484,7 +16485,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:27.769Z",
+                     *         "createdAt": "2026-11-28T05:49:10.421Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16494,7 +16495,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnxq7en2b22w23ch62jsc"
+                     *         "requestId": "req_01m8gb6jckebz8h4rp59jye518"
                      *       }
                      *     }
                      */
@@ -16619,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T01:00:28.025Z",
+                     *           "decidedAt": "2026-11-28T05:49:10.468Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T01:00:28.000Z",
+                     *           "decidedAt": "2026-11-28T05:49:10.460Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16640,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftny00ecarq1p607qgbdfw",
+                     *         "requestId": "req_01m8gb6je8e2h8qzcec59x9rzt",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16739,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T01:00:28.194Z",
+                     *         "decidedAt": "2026-11-28T05:49:10.503Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *           "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftny4wegz8q8ec92tzxx31"
+                     *         "requestId": "req_01m8gb6jf1ept99n6vrzkcp3v2"
                      *       }
                      *     }
                      */
@@ -16850,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnwmjea99g71vm2sm91s2",
+                     *         "id": "exp_01m8gb6j8ee8pr2dmza4n62v2m",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16886,12 +16887,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T01:00:26.652Z",
+                     *         "startedAt": "2026-11-28T05:49:10.310Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T01:00:26.859Z",
+                     *         "pausedAt": "2026-11-28T05:49:10.328Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:26.642Z",
+                     *         "createdAt": "2026-11-28T05:49:10.277Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16901,7 +16902,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnwtbe8sbfm8s2byg5bm4"
+                     *         "requestId": "req_01m8gb6j9he3k8dstsrs5qwrxb"
                      *       }
                      *     }
                      */
@@ -17027,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8ftny8ae0waqeh7pbj33scd",
+                     *         "experimentId": "exp_01m8gb6jftes8t5f1hkhhh3t76",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T01:00:28.345Z"
+                     *           "startedAt": "2026-11-28T05:49:10.537Z"
                      *         },
-                     *         "asOf": "2026-11-28T01:00:28.429Z",
+                     *         "asOf": "2026-11-28T05:49:10.552Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17134,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnybve4a8j79zk4edmd5a"
+                     *         "requestId": "req_01m8gb6jgmezv91ja30yjegjxr"
                      *       }
                      *     }
                      */
@@ -17337,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnwx7ebwvnq64dnjt9dpr",
+                     *         "id": "exp_01m8gb6ja2e5xs1s88x6qskm90",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17373,12 +17374,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T01:00:27.071Z",
+                     *         "startedAt": "2026-11-28T05:49:10.346Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:26.912Z",
+                     *         "createdAt": "2026-11-28T05:49:10.337Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17388,7 +17389,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnxa9e4y8sn3ybg2syc2d"
+                     *         "requestId": "req_01m8gb6jaxem9bkng85ck25nhb"
                      *       }
                      *     }
                      */
@@ -17523,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnwfyek0b8jqkkbzyfpjh",
+                     *         "id": "exp_01m8gb6j65efgtq3gss0kssm83",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T01:00:26.634Z"
+                     *         "rolledOutAt": "2026-11-28T05:49:10.258Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnwm6eeban247hfvsbfz4"
+                     *         "requestId": "req_01m8gb6j74easbcktq40ngmhbc"
                      *       }
                      *     }
                      */
@@ -17608,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8ftnyfde2t8qx00c8446y68",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8ftnyfde2t8qx00c8446y68/vhmnR_Y8Mmc4PzPKbyi_2L5Br6KJoIGW",
-                     *           "createdAt": "2026-11-28T01:00:28.525Z",
-                     *           "expiresAt": "2026-12-28T01:00:28.525Z"
+                     *           "id": "shr_01m8gb6jkjesqvg7qhd4rwp5v8",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8gb6jkjesqvg7qhd4rwp5v8/KhDJklvbkmYWNBAV8kAOw1pennQMWoAS",
+                     *           "createdAt": "2026-11-28T05:49:10.643Z",
+                     *           "expiresAt": "2026-12-28T05:49:10.643Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnyfged392epzdnhwnhc5",
+                     *         "requestId": "req_01m8gb6jkre88th77vdpzkjz9e",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17697,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8ftnyggez39kfb8p7ctv4nn",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8ftnyggez39kfb8p7ctv4nn/v1A4JUXmQLQndhcgKe2qGxriQa6Vezgd",
-                     *         "createdAt": "2026-11-28T01:00:28.560Z",
-                     *         "expiresAt": "2026-12-05T01:00:28.560Z"
+                     *         "id": "shr_01m8gb6jmtejmb4qyb27vyhtgq",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8gb6jmtejmb4qyb27vyhtgq/Sd-4IQzS4sq9dq5uVYTaooyNF7AHG5M9",
+                     *         "createdAt": "2026-11-28T05:49:10.682Z",
+                     *         "expiresAt": "2026-12-05T05:49:10.682Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnygcep1vxzxk2bfad29n"
+                     *         "requestId": "req_01m8gb6jmpebf98dak34aszg0b"
                      *       }
                      *     }
                      */
@@ -17774,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8ftnyrres5v8zbztjcn09v7",
+                     *         "id": "shr_01m8gb6jnqexrt6e63npehv3q6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnysre8rv6qa2saexs6eb"
+                     *         "requestId": "req_01m8gb6jnwee894ksccn8v2veh"
                      *       }
                      *     }
                      */
@@ -17849,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnw4cek6b3k9jxphrjdmm",
+                     *         "id": "exp_01m8gb6j41ezy8qptsk0bfvfyj",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T01:00:26.193Z"
+                     *         "startedAt": "2026-11-28T05:49:10.153Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnw69e088c00wtprsfb2a"
+                     *         "requestId": "req_01m8gb6j46erhtxw673xpe5e81"
                      *       }
                      *     }
                      */
@@ -17945,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnw78eqe8dbtyeqgf8sg6",
+                     *         "id": "exp_01m8gb6j4jez48rrcxt882by12",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T01:00:26.425Z",
+                     *         "stoppedAt": "2026-11-28T05:49:10.197Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnwc5e3hb9yxjpp3nm7fj"
+                     *         "requestId": "req_01m8gb6j5cer5ah2n2xqmzv86t"
                      *       }
                      *     }
                      */
@@ -18048,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8ftnxdre9htsd5xfhy5kt2b",
+                     *         "id": "exp_01m8gb6jbaec7azqn9yqk0rhjn",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18084,12 +18085,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T01:00:27.561Z",
+                     *         "startedAt": "2026-11-28T05:49:10.387Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T01:00:27.443Z",
+                     *         "createdAt": "2026-11-28T05:49:10.377Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18099,7 +18100,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnxj4ewb8tenk75ayqrkt"
+                     *         "requestId": "req_01m8gb6jbvenavav8zn7ab5ywp"
                      *       }
                      *     }
                      */
@@ -18220,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftny5bebcvscaqnhy94z1c"
+                     *         "requestId": "req_01m8gb6jfcedgaj3xg5z8t9q7d"
                      *       }
                      *     }
                      */
@@ -18297,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T01:00:28.233Z"
+                     *         "updatedAt": "2026-11-28T05:49:10.515Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftny67ehg8z31yfyyt8xd5"
+                     *         "requestId": "req_01m8gb6jffeqhtnjd6q51q0j17"
                      *       }
                      *     }
                      */
@@ -18414,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnye5eg3vwp69x3j56xxz"
+                     *         "requestId": "req_01m8gb6jh2ekqse0axnec165qc"
                      *       }
                      *     }
                      */
@@ -18501,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8ftp3z3en7awxetktfda589",
+                     *           "id": "dex_01m8gb6kcdenpav3k275n7fdkr",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18516,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T01:00:34.133Z",
+                     *           "createdAt": "2026-11-28T05:49:11.436Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp40neg38gza49dj9e452",
+                     *         "requestId": "req_01m8gb6kcmeyprm19knb8cfagj",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18650,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftp3z3en7awxetktfda589",
+                     *         "id": "dex_01m8gb6kcdenpav3k275n7fdkr",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18665,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T01:00:34.133Z",
+                     *         "createdAt": "2026-11-28T05:49:11.436Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp3y9e0fr7rvbabr4te98"
+                     *         "requestId": "req_01m8gb6kc5eect60cvryhwkfrr"
                      *       }
                      *     }
                      */
@@ -18736,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftp5gxe0v9kjya82fe8cfp",
+                     *         "id": "dex_01m8gb6kg4ejxs42e0h7wjcd3t",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18751,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T01:00:35.719Z",
+                     *         "createdAt": "2026-11-28T05:49:11.555Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5kwew6s8wzp4eernenm"
+                     *         "requestId": "req_01m8gb6kgaezwrvrx15tmdfk8n"
                      *       }
                      *     }
                      */
@@ -18821,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftp5b4edf802pt8asq2nm6",
+                     *         "id": "dex_01m8gb6kfse00a64sqtw1kwppj",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5dhed0v2zx8k8xa3nax"
+                     *         "requestId": "req_01m8gb6kfxectthe92nttrbnt3"
                      *       }
                      *     }
                      */
@@ -18893,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8ftp44weg9ta77eyzzwrhhc",
+                     *         "id": "dex_01m8gb6kd1ev79182jw77d1hd0",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18908,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T01:00:34.287Z",
-                     *         "completedAt": "2026-11-28T01:00:35.402Z",
+                     *         "createdAt": "2026-11-28T05:49:11.452Z",
+                     *         "completedAt": "2026-11-28T05:49:11.539Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp55fenpvkt1px1bm0jaz"
+                     *         "requestId": "req_01m8gb6kfhe0wse51jxe26t4kc"
                      *       }
                      *     }
                      */
@@ -18974,34 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8ftp6n4esz9fbxs1tz1ynas",
+                     *           "id": "dxd_01m8gb6knpegptm0s0yekqm7dq",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:36279",
-                     *           "pathStyle": true,
-                     *           "every": "hour",
-                     *           "compression": "zstd",
-                     *           "filter": {
-                     *             "device": "ios"
-                     *           },
-                     *           "timeZone": "UTC",
-                     *           "status": "waiting",
-                     *           "batches": 0,
-                     *           "pushedRows": 0,
-                     *           "pushedAt": "2026-11-28T01:00:37.059Z",
-                     *           "nextPushAt": "2026-11-28T02:05:00.000Z",
-                     *           "error": null,
-                     *           "createdAt": "2026-11-28T01:00:36.794Z"
-                     *         },
-                     *         {
-                     *           "id": "dxd_01m8ftp6snenn8xsek1y2k3e8b",
-                     *           "dataset": "events",
-                     *           "bucket": "acme-lake",
-                     *           "prefix": "reelfeed",
-                     *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:36279",
+                     *           "endpoint": "https://127.0.0.1:37395",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19013,13 +18992,35 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T01:00:37.029Z",
+                     *           "nextPushAt": "2026-11-28T05:49:11.731Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T01:00:37.029Z"
+                     *           "createdAt": "2026-11-28T05:49:11.731Z"
+                     *         },
+                     *         {
+                     *           "id": "dxd_01m8gb6kp8erzvevhwbqs96bzr",
+                     *           "dataset": "events",
+                     *           "bucket": "acme-lake",
+                     *           "prefix": "reelfeed",
+                     *           "region": null,
+                     *           "endpoint": "https://127.0.0.1:37395",
+                     *           "pathStyle": true,
+                     *           "every": "hour",
+                     *           "compression": "zstd",
+                     *           "filter": {
+                     *             "device": "ios"
+                     *           },
+                     *           "timeZone": "UTC",
+                     *           "status": "waiting",
+                     *           "batches": 0,
+                     *           "pushedRows": 0,
+                     *           "pushedAt": null,
+                     *           "nextPushAt": "2026-11-28T05:49:11.750Z",
+                     *           "error": null,
+                     *           "createdAt": "2026-11-28T05:49:11.750Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp6tae07a3h51kyqxv1ts"
+                     *         "requestId": "req_01m8gb6kpcexasxqr7gsckr8xd"
                      *       }
                      *     }
                      */
@@ -19055,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:36279",
+                 *       "endpoint": "https://127.0.0.1:37395",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19158,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8ftp6n4esz9fbxs1tz1ynas",
+                     *         "id": "dxd_01m8gb6knpegptm0s0yekqm7dq",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:36279",
+                     *         "endpoint": "https://127.0.0.1:37395",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19175,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T01:00:36.794Z",
+                     *         "nextPushAt": "2026-11-28T05:49:11.731Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T01:00:36.794Z"
+                     *         "createdAt": "2026-11-28T05:49:11.731Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5yke24v6ma2z335g355"
+                     *         "requestId": "req_01m8gb6khpenetfex3af4eepw5"
                      *       }
                      *     }
                      */
@@ -19249,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8ftp6vcenbt3rbycbjgse6s",
+                     *         "id": "dxd_01m8gb6kpve0rt8yxj3h9ks52z",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp6vye2jvbc2kk410vj5w"
+                     *         "requestId": "req_01m8gb6kpze9manympxkd3yxve"
                      *       }
                      *     }
                      */
@@ -19317,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8ftp5q2e1jtpddwj8kdxm9v",
+                     *           "id": "dxs_01m8gb6kgrexzspxsc56fr0q39",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19326,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T01:00:35.921Z"
+                     *           "createdAt": "2026-11-28T05:49:11.574Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8ftp5rpee0sec1tkvw481jn",
+                     *           "id": "dxs_01m8gb6kh2eq3vtgzt29tee5cj",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19338,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T01:00:35.977Z"
+                     *           "createdAt": "2026-11-28T05:49:11.585Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5s0envr6skdm9evrs3x"
+                     *         "requestId": "req_01m8gb6kh6e8nv925q278m8csw"
                      *       }
                      *     }
                      */
@@ -19464,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8ftp5q2e1jtpddwj8kdxm9v",
+                     *         "id": "dxs_01m8gb6kgrexzspxsc56fr0q39",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19473,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T01:00:35.921Z"
+                     *         "createdAt": "2026-11-28T05:49:11.574Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5mnex6vzw3qrdeechnb"
+                     *         "requestId": "req_01m8gb6kgge4kv5sf0pny82apw"
                      *       }
                      *     }
                      */
@@ -19545,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8ftp5sxepjs02qbdsp4a9qp",
+                     *         "id": "dxs_01m8gb6khhekhb35e8gjb5m71d",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5wsed385t8bjjkgmj90"
+                     *         "requestId": "req_01m8gb6khke7hvmpst5qdbmr5n"
                      *       }
                      *     }
                      */
@@ -19654,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp5m5epfazykxz89cw2x1"
+                     *         "requestId": "req_01m8gb6kgde5yrr9jzpqr69eph"
                      *       }
                      *     }
                      */
@@ -19737,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a21faa-8813-732d-8f3d-a9858525ac15",
+                     *           "id": "01a220b3-388c-740b-a2f7-2d3beafb3019",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19773,8 +19774,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:59:59.380Z",
-                     *           "updatedAt": "2026-11-28T00:59:59.414Z",
+                     *           "createdAt": "2026-11-28T05:49:06.060Z",
+                     *           "updatedAt": "2026-11-28T05:49:06.083Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19786,9 +19787,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249223583658247,
+                     *             "score": 0.6249876381796692,
                      *             "signals": {
-                     *               "recency": 0.9996894334632985,
+                     *               "recency": 0.9999505527186764,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19804,7 +19805,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24992235836582463,
+                     *               "recency": 0.2499876381796691,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19818,9 +19819,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a21faa-7e58-77f6-b321-bde856b1964b",
+                     *           "id": "01a220b3-2dfa-77c1-ac66-37643b78da9e",
                      *           "contentType": "video",
-                     *           "title": "Item 0",
+                     *           "title": "Item 1",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -19833,23 +19834,10 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
-                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [
-                     *             {
-                     *               "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.jpg",
-                     *               "type": "image/jpeg",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             },
-                     *             {
-                     *               "url": "https://feed.example.org/media/QmB6SGasb9sTh6RUQsvGOw/a-01a21faa-8468-73bd-a270-3cfbea08207f/thumbnail.webp",
-                     *               "type": "image/webp",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             }
-                     *           ],
+                     *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
@@ -19867,8 +19855,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T00:59:56.888Z",
-                     *           "updatedAt": "2026-11-28T00:59:59.367Z",
+                     *           "createdAt": "2026-11-28T05:49:03.354Z",
+                     *           "updatedAt": "2026-11-28T05:49:03.400Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19880,9 +19868,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249173619275599,
+                     *             "score": 0.624982211260785,
                      *             "signals": {
-                     *               "recency": 0.9996694477102392,
+                     *               "recency": 0.99992884504314,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19898,7 +19886,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499173619275598,
+                     *               "recency": 0.249982211260785,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19906,17 +19894,17 @@ export interface operations {
                      *               "creatorAffinity": 0.05
                      *             },
                      *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
+                     *               "exploration",
+                     *               "recency"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp7k3e7jrq2zqt3vsh611",
-                     *         "nextCursor": "Ap7j2amgX5Ed1CYf3GZlZF8wMW04ZnRwN2tnZTV0dGY3ZGRqeDU4aGEwORQFBgEBMg8BAwQHAgEBAQECAQEBAQEBAgEBAQQB",
+                     *         "requestId": "req_01m8gb6kysekqa96bzzabma0sg",
+                     *         "nextCursor": "Agn7-NuDxmUPc5-uE2ZlZF8wMW04Z2I2a3owZXp4dHJwZjYyOXB3MGIyNBQFBjIzASoBAQQHAgEBAQEBAQEBAgEBAQECAQQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8ftp7kge5ttf7ddjx58ha09",
+                     *         "feedId": "fed_01m8gb6kz0ezxtrpf629pw0b24",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19992,7 +19980,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21fab-2037-743c-bca0-cd1f94339b8d",
+                     *         "id": "01a220b3-50d1-722c-b220-3a78c8f08652",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20028,8 +20016,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T01:00:38.327Z",
-                     *         "updatedAt": "2026-11-28T01:00:38.380Z",
+                     *         "createdAt": "2026-11-28T05:49:12.274Z",
+                     *         "updatedAt": "2026-11-28T05:49:12.309Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20042,7 +20030,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp842ep9rr74byb3r7afj"
+                     *         "requestId": "req_01m8gb6m89erh88bnmfjjmy5sd"
                      *       }
                      *     }
                      */
@@ -20113,7 +20101,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp8eye3dbhhf8ap5p8cqw"
+                     *         "requestId": "req_01m8gb6maqe22rpnmanxfs9yjq"
                      *       }
                      *     }
                      */
@@ -20189,11 +20177,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T01:00:23.446Z"
+                     *           "updatedAt": "2026-11-28T05:49:09.806Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnshse93rygfxq5npz8f3",
+                     *         "requestId": "req_01m8gb6hsqeh8t5f3xnr85zyd7",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20272,10 +20260,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T01:00:23.493Z"
+                     *         "updatedAt": "2026-11-28T05:49:09.824Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsjeebmv6mjdpx06szg8"
+                     *         "requestId": "req_01m8gb6ht8efvt2km75sfgpqxx"
                      *       }
                      *     }
                      */
@@ -20375,10 +20363,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T01:00:23.509Z"
+                     *         "updatedAt": "2026-11-28T05:49:09.836Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsjjend97cbm3h7e2bmw"
+                     *         "requestId": "req_01m8gb6htbe37sk991kq722qxd"
                      *       }
                      *     }
                      */
@@ -20463,7 +20451,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsm3e4pafr1zzc92v4dy"
+                     *         "requestId": "req_01m8gb6htyej8b01cgmvv17ab5"
                      *       }
                      *     }
                      */
@@ -20533,11 +20521,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8ftm716ehsrfprnw6ztv1dn",
+                     *           "id": "key_01m8gb69p8eq3855xc7vv2gsdx",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T00:59:31.649Z",
+                     *           "createdAt": "2026-11-28T05:49:01.500Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20545,11 +20533,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8ftm70beqfasngeyv42xexn",
+                     *           "id": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T00:59:31.649Z",
+                     *           "createdAt": "2026-11-28T05:49:01.500Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20558,7 +20546,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmdz4e4g9zkhzat2tt799",
+                     *         "requestId": "req_01m8gb6asaeyxv95386e973jwy",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20642,11 +20630,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8ftme3ve6ctawkjsfemkgh4",
+                     *         "id": "key_01m8gb6asqe49bsvwfkdptdydp",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T00:59:39.003Z",
+                     *         "createdAt": "2026-11-28T05:49:02.647Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20655,7 +20643,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme3nefc96gbm5z66ny2d"
+                     *         "requestId": "req_01m8gb6asjexbtgfem5ww6znk8"
                      *       }
                      *     }
                      */
@@ -20724,19 +20712,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8ftme69eas9gwhxb5178rpz",
+                     *         "id": "key_01m8gb6atfeebaf3zt9k9fmjw4",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T00:59:39.081Z",
+                     *         "createdAt": "2026-11-28T05:49:02.672Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T00:59:39.087Z",
+                     *         "revokedAt": "2026-11-28T05:49:02.677Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme6deydv43j8wtdvj343"
+                     *         "requestId": "req_01m8gb6atkesfbad3n6dhpppze"
                      *       }
                      *     }
                      */
@@ -20806,7 +20794,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme6xeq0azs63knbx4r24",
+                     *         "requestId": "req_01m8gb6av1e9jrtvc7zccd0gnr",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20891,21 +20879,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8ftme5se0n9w39svqqekyrc",
+                     *         "id": "key_01m8gb6at8e96bbx2rf49fn0f9",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T00:59:39.056Z",
+                     *         "createdAt": "2026-11-28T05:49:02.662Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8ftme43eh2sgxdf0hbz9313"
+                     *         "replaces": "key_01m8gb6asye3897g1cj25zpkdk"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme50e2pb82qrkbt0z1mr"
+                     *         "requestId": "req_01m8gb6at2ew9taeadgv8d0x50"
                      *       }
                      *     }
                      */
@@ -20976,8 +20964,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8ftp6xeezjtmyav4f6k7vpe",
-                     *           "contentId": "01a21fab-1ba4-7080-bd66-f2b508ebbd11",
+                     *           "id": "lst_01m8gb6kqwee282cc5md01gr40",
+                     *           "contentId": "01a220b3-4ef0-77aa-b8d7-07356ca543f4",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20987,17 +20975,18 @@ export interface operations {
                      *           "latency": "low",
                      *           "rtmpUrl": null,
                      *           "rtmpsUrl": null,
+                     *           "srtUrl": null,
                      *           "recordedSeconds": 0,
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T01:00:37.156Z",
+                     *           "createdAt": "2026-11-28T05:49:11.793Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp6ycea9sga7wp08xmadb",
+                     *         "requestId": "req_01m8gb6kr5eknr1pw25ay1f7c9",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21128,8 +21117,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftp6xeezjtmyav4f6k7vpe",
-                     *         "contentId": "01a21fab-1ba4-7080-bd66-f2b508ebbd11",
+                     *         "id": "lst_01m8gb6kqwee282cc5md01gr40",
+                     *         "contentId": "01a220b3-4ef0-77aa-b8d7-07356ca543f4",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21139,17 +21128,18 @@ export interface operations {
                      *         "latency": "low",
                      *         "rtmpUrl": null,
                      *         "rtmpsUrl": null,
+                     *         "srtUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T01:00:37.156Z",
+                     *         "createdAt": "2026-11-28T05:49:11.793Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp6w9e32sfvw6y33g0mj0"
+                     *         "requestId": "req_01m8gb6kq4e6krxq01ay31g9gk"
                      *       }
                      *     }
                      */
@@ -21216,6 +21206,7 @@ export interface operations {
                             rtmpsUrl: string | null;
                             rtmpUrl: string | null;
                             simulcastTargets: components["schemas"]["SimulcastTarget"][];
+                            srtUrl: string | null;
                             startedAt: string | null;
                             /**
                              * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
@@ -21286,8 +21277,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftp71jep48dft47bpxarcx",
-                     *         "contentId": "01a21fab-1c24-75f6-8694-2272323058d5",
+                     *         "id": "lst_01m8gb6ks4e48tfcash4v55h71",
+                     *         "contentId": "01a220b3-4f21-76e8-9bbd-8260632664c9",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21297,16 +21288,17 @@ export interface operations {
                      *         "latency": "low",
                      *         "rtmpUrl": null,
                      *         "rtmpsUrl": null,
+                     *         "srtUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T01:00:37.284Z",
+                     *         "createdAt": "2026-11-28T05:49:11.842Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp72cedvrjxy3nxpbed3v"
+                     *         "requestId": "req_01m8gb6ksbe8j9589t5sm1srnk"
                      *       }
                      *     }
                      */
@@ -21371,11 +21363,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftp73ae46bqstghd7efwd1",
+                     *         "id": "lst_01m8gb6ksmecmt2ravj31v62np",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp741ew8byc64e3s9jcjf"
+                     *         "requestId": "req_01m8gb6kszevasf6fpef3xwxxs"
                      *       }
                      *     }
                      */
@@ -21507,7 +21499,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp7gcew8adzzv49axgnds"
+                     *         "requestId": "req_01m8gb6ky7ee1sw6t6mfmjfmgq"
                      *       }
                      *     }
                      */
@@ -21591,8 +21583,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftp78pecnt2pafnat4mt9q",
-                     *         "contentId": "01a21fab-1d0b-71b3-817f-d6d643510494",
+                     *         "id": "lst_01m8gb6ktye45v31syv4wrt7je",
+                     *         "contentId": "01a220b3-4f5c-77f7-a0e4-83390d1d9b7b",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21602,16 +21594,17 @@ export interface operations {
                      *         "latency": "low",
                      *         "rtmpUrl": null,
                      *         "rtmpsUrl": null,
+                     *         "srtUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T01:00:37.523Z",
+                     *         "createdAt": "2026-11-28T05:49:11.901Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T01:00:37.595Z"
+                     *         "endedAt": "2026-11-28T05:49:11.912Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp7a6epkttdt60jpv0b8t"
+                     *         "requestId": "req_01m8gb6kv3e1xay5m1djhs57w3"
                      *       }
                      *     }
                      */
@@ -21676,8 +21669,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftp7ccewkbkvrbrasy1prv",
-                     *         "contentId": "01a21fab-1d88-7275-a305-592ac8986819",
+                     *         "id": "lst_01m8gb6kvnep5r46jsafrswcpp",
+                     *         "contentId": "01a220b3-4f73-7229-8382-323e3a84beb3",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21687,17 +21680,18 @@ export interface operations {
                      *         "latency": "low",
                      *         "rtmpUrl": null,
                      *         "rtmpsUrl": null,
+                     *         "srtUrl": null,
                      *         "recordedSeconds": 0,
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T01:00:37.640Z",
+                     *         "createdAt": "2026-11-28T05:49:11.923Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp7cjekh82tqndwtavxw4"
+                     *         "requestId": "req_01m8gb6kvte6nath9s5xqp6dj5"
                      *       }
                      *     }
                      */
@@ -21764,6 +21758,7 @@ export interface operations {
                             rtmpsUrl: string | null;
                             rtmpUrl: string | null;
                             simulcastTargets: components["schemas"]["SimulcastTarget"][];
+                            srtUrl: string | null;
                             startedAt: string | null;
                             /**
                              * @description `idle` until the first key frame of a publisher with the right key; `ended` is final.
@@ -21854,7 +21849,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8ftp7dqezmsew07ds71c8ym",
+                     *         "id": "sct_01m8gb6kwpeanr2sa1h23yhz13",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21862,7 +21857,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp7dhetyvj3mevw1rz44t"
+                     *         "requestId": "req_01m8gb6kweery8167ntxmzk7g5"
                      *       }
                      *     }
                      */
@@ -21933,11 +21928,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8ftp7evebkacet2d0rqvwft",
+                     *         "id": "sct_01m8gb6kxbev6avtt0qj7acs6p",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp7f9e87vw4g997nk6qmc"
+                     *         "requestId": "req_01m8gb6kxhevgt98q2z8874yqw"
                      *       }
                      *     }
                      */
@@ -22003,8 +21998,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8ftp770es5rmkewmx92ksqe",
-                     *         "contentId": "01a21fab-1cdc-7065-ae21-3f7db1efbc81",
+                     *         "id": "lst_01m8gb6ktkemfsqxpwt4p69xn4",
+                     *         "contentId": "01a220b3-4f50-73b5-a6bf-cf26ee5d0061",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22012,7 +22007,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp779e7gvh545s50xn1s3"
+                     *         "requestId": "req_01m8gb6ktre108vredec8kd3bx"
                      *       }
                      *     }
                      */
@@ -22092,8 +22087,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8ftp6zpeaxa1315hwgxjxk5",
-                     *           "contentId": "01a21fab-1bf1-765b-a6ee-f9cba0288c0b",
+                     *           "id": "lst_01m8gb6krhe1jvdpjsd9r1yzhn",
+                     *           "contentId": "01a220b3-4f0e-70ac-a23f-cffbedb5082f",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22102,7 +22097,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp709egtac889yvmr64zn"
+                     *         "requestId": "req_01m8gb6krqe4yadajqanez4967"
                      *       }
                      *     }
                      */
@@ -22178,7 +22173,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8ftnssde7y93vrb7j8ramgp",
+                     *           "id": "met_01m8gb6hw4efct8tn6zkba3afy",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22189,12 +22184,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T01:00:23.726Z",
+                     *           "createdAt": "2026-11-28T05:49:09.893Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsvse1pahknvxnaq4v7t",
+                     *         "requestId": "req_01m8gb6hweezdtzgrcb4gng5gg",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22329,7 +22324,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8ftnszae9a927jchdkf0y5y",
+                     *         "id": "met_01m8gb6hwnezvt18em28edpj1g",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22346,11 +22341,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T01:00:23.915Z",
+                     *         "createdAt": "2026-11-28T05:49:09.909Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsy3exy9rkj5t20g7aaq"
+                     *         "requestId": "req_01m8gb6hwje2kv2a1aa04t3r09"
                      *       }
                      *     }
                      */
@@ -22419,11 +22414,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8ftnt1cevhavna4bbfgnaje",
+                     *         "id": "met_01m8gb6hwyeyd8m692dmv9jc2p",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnt38ekc91zjexb2gq7wv"
+                     *         "requestId": "req_01m8gb6hx5exqs06bs1d03vpqr"
                      *       }
                      *     }
                      */
@@ -22487,7 +22482,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8ftm6zkeyzsw669r5yfqm1y",
+                     *         "id": "org_01m8gb69nzezra1acamykf08xe",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22497,7 +22492,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmdxpe0hvx20x9kvbde06"
+                     *         "requestId": "req_01m8gb6arvem5ve5ssy7n2z5bg"
                      *       }
                      *     }
                      */
@@ -22576,7 +22571,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8ftm6zkeyzsw669r5yfqm1y",
+                     *         "id": "org_01m8gb69nzezra1acamykf08xe",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22586,7 +22581,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmdyget8b5b3q14n34fjs"
+                     *         "requestId": "req_01m8gb6arze7rv3tn3xa036cn6"
                      *       }
                      *     }
                      */
@@ -22656,18 +22651,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8ftnkreev98bfatxphr6pke",
+                     *           "id": "per_01m8gb6h1medb85vxq2rgkcb4w",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T01:00:17.552Z",
-                     *           "signedInAt": "2026-11-28T01:00:17.555Z"
+                     *           "joinedAt": "2026-11-28T05:49:09.047Z",
+                     *           "signedInAt": "2026-11-28T05:49:09.050Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnkv7ehdtk4thcntzgp2q",
+                     *         "requestId": "req_01m8gb6h2aevbagtwgz5gcgxnd",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22736,11 +22731,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8ftnnd4e7btz0rs1wxjb385",
+                     *         "id": "per_01m8gb6h75e84se8x2h7fz6msw",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnnfgejkvwdax1sa1m2t1"
+                     *         "requestId": "req_01m8gb6h7ke2abcvq9k9mvgdg4"
                      *       }
                      *     }
                      */
@@ -22825,17 +22820,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8ftnmw2e5mv0b0hxtdgmzv5",
+                     *         "id": "per_01m8gb6h4jenv8k85s67tgfjvk",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T01:00:18.704Z",
-                     *         "signedInAt": "2026-11-28T01:00:18.715Z"
+                     *         "joinedAt": "2026-11-28T05:49:09.140Z",
+                     *         "signedInAt": "2026-11-28T05:49:09.143Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnmxveq1tv2frx0xfynkd"
+                     *         "requestId": "req_01m8gb6h4zes1b4xyrgzn3zwxp"
                      *       }
                      *     }
                      */
@@ -22906,22 +22901,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8ftnnseex6agq8p9396mg2d",
+                     *           "id": "inv_01m8gb6h8aeh5t6h4wghys924d",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T01:00:19.631Z",
-                     *           "expiresAt": "2026-12-05T01:00:19.631Z"
+                     *           "createdAt": "2026-11-28T05:49:09.259Z",
+                     *           "expiresAt": "2026-12-05T05:49:09.259Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8ftnnmgefjrfvwbh8b517az",
+                     *           "id": "inv_01m8gb6h81exx8sp9dxftnz2pe",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T01:00:19.495Z",
-                     *           "expiresAt": "2026-12-05T01:00:19.495Z"
+                     *           "createdAt": "2026-11-28T05:49:09.249Z",
+                     *           "expiresAt": "2026-12-05T05:49:09.249Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnntsee0rnf26hk8030qm",
+                     *         "requestId": "req_01m8gb6h8ke6e8snhakfn6fbnd",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23006,15 +23001,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8ftnnmgefjrfvwbh8b517az",
+                     *         "id": "inv_01m8gb6h81exx8sp9dxftnz2pe",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T01:00:19.495Z",
-                     *         "expiresAt": "2026-12-05T01:00:19.495Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/emssuE_90TflOpYo-5dXOcKVR_y_o19JM7BImFzVxIY"
+                     *         "createdAt": "2026-11-28T05:49:09.249Z",
+                     *         "expiresAt": "2026-12-05T05:49:09.249Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/2iYlIzouqN_UsLPFpp-ymYS8syeDHY2CxixtAy3Lh4g"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnnmfe6xv9t0fh8gq7y32"
+                     *         "requestId": "req_01m8gb6h80e94ta3mwgfyg5mz9"
                      *       }
                      *     }
                      */
@@ -23083,11 +23078,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8ftnnwvenybq8wn1x1d2v0n",
+                     *         "id": "inv_01m8gb6h8ze2eayf3vv2yybmtp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnnyeev69ss2zftstg19k"
+                     *         "requestId": "req_01m8gb6h95e8wvac5qgd4x4ev5"
                      *       }
                      *     }
                      */
@@ -23159,20 +23154,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a21faa-88ea-7030-893e-0887a7be8c48",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-28T00:59:59.616Z",
-                     *           "completedAt": "2026-11-28T01:00:17.886Z"
+                     *           "contentId": "01a220b3-38e8-760b-bb05-afac680f8504",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-28T05:49:06.160Z",
+                     *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a21faa-88e5-7602-ae9b-bb5c53211f20",
-                     *           "status": "complete",
-                     *           "deletedAt": "2026-11-28T00:59:59.616Z",
-                     *           "completedAt": "2026-11-28T01:00:17.886Z"
+                     *           "contentId": "01a220b3-38e7-727a-90af-2cd8a9670a1d",
+                     *           "status": "pending",
+                     *           "deletedAt": "2026-11-28T05:49:06.160Z",
+                     *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsa7e8ztpvb2nbhtpn4v",
+                     *         "requestId": "req_01m8gb6hp8e6dspd9ycn28s7nh",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23258,7 +23253,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp90wetd9pwzyjxakx99c"
+                     *         "requestId": "req_01m8gb6mcneg5ard22stbb06wt"
                      *       }
                      *     }
                      */
@@ -23430,7 +23425,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp96weadsnv1bnyqkkt5m"
+                     *         "requestId": "req_01m8gb6mcte1grj978x6y2ksan"
                      *       }
                      *     }
                      */
@@ -23561,12 +23556,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8ftm70beqfasngeyv42xexn",
-                     *           "createdAt": "2026-11-28T01:00:39.645Z"
+                     *           "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *           "createdAt": "2026-11-28T05:49:12.482Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9fce76a6meyggdpsswd",
+                     *         "requestId": "req_01m8gb6md6e1btnh02ctrc5av2",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23695,7 +23690,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9nse6najw6cr1tvc1fq"
+                     *         "requestId": "req_01m8gb6mdje3abyjhq5scaf9pk"
                      *       }
                      *     }
                      */
@@ -23874,23 +23869,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a21fab-21fe-7213-91b1-160482c9c3fb",
-                     *                 "score": 0.6999949960687606,
+                     *                 "contentId": "01a220b3-50d1-722c-b220-3a78c8f08652",
+                     *                 "score": 0.6999990720019653,
                      *                 "signals": {
-                     *                   "recency": 0.9999874901719011,
+                     *                   "recency": 0.9999976800049132,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 2"
+                     *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a21faa-8813-732d-8f3d-a9858525ac15",
-                     *                 "score": 0.6998685728263674,
+                     *                 "contentId": "01a220b3-373b-72fc-b239-548c2efd312b",
+                     *                 "score": 0.6999780503476827,
                      *                 "signals": {
-                     *                   "recency": 0.9996714320659182,
+                     *                   "recency": 0.9999451258692065,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23918,23 +23913,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a21fab-21fe-7213-91b1-160482c9c3fb",
-                     *                 "score": 0.6999949960687606,
+                     *                 "contentId": "01a220b3-50d1-722c-b220-3a78c8f08652",
+                     *                 "score": 0.6999990720019653,
                      *                 "signals": {
-                     *                   "recency": 0.9999874901719011,
+                     *                   "recency": 0.9999976800049132,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 2"
+                     *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a21faa-8813-732d-8f3d-a9858525ac15",
-                     *                 "score": 0.6998685728263674,
+                     *                 "contentId": "01a220b3-373b-72fc-b239-548c2efd312b",
+                     *                 "score": 0.6999780503476827,
                      *                 "signals": {
-                     *                   "recency": 0.9996714320659182,
+                     *                   "recency": 0.9999451258692065,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23948,7 +23943,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9zeeme8x9mcbhd6mt7a"
+                     *         "requestId": "req_01m8gb6mfdey7btdeghafaxjng"
                      *       }
                      *     }
                      */
@@ -24062,7 +24057,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9ppetwb91ygh331gc0h",
+                     *         "requestId": "req_01m8gb6mdxe4y97w0dhpy9gs4q",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24188,7 +24183,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8ftp9rbebgbynf9h5wj4ah4",
+                     *         "id": "rul_01m8gb6me9e4v8fpy8fb60ytgh",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24199,11 +24194,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T01:00:40.088Z",
-                     *         "updatedAt": "2026-11-28T01:00:40.088Z"
+                     *         "createdAt": "2026-11-28T05:49:12.524Z",
+                     *         "updatedAt": "2026-11-28T05:49:12.524Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9qde2w9reym719evj32"
+                     *         "requestId": "req_01m8gb6me3e9y89kk8wasfw23z"
                      *       }
                      *     }
                      */
@@ -24299,11 +24294,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8ftp9xjezd9ka373z2bxstm",
+                     *         "id": "rul_01m8gb6mf2e9q9q8dz32ay4c91",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9y8epg84s8treke42h9"
+                     *         "requestId": "req_01m8gb6mf7ewdr86ysachjyrzh"
                      *       }
                      *     }
                      */
@@ -24396,7 +24391,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8ftp9spemf8ntxp15m9ybzx",
+                     *         "id": "rul_01m8gb6megeagrvagw56rgqqq5",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24407,11 +24402,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T01:00:40.127Z",
-                     *         "updatedAt": "2026-11-28T01:00:40.216Z"
+                     *         "createdAt": "2026-11-28T05:49:12.530Z",
+                     *         "updatedAt": "2026-11-28T05:49:12.542Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp9tdewa9zv496s36kq8p"
+                     *         "requestId": "req_01m8gb6memetabfv3w8q2g7gm4"
                      *       }
                      *     }
                      */
@@ -24519,7 +24514,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftp8xhesevtdaxg3p9bhg8"
+                     *         "requestId": "req_01m8gb6mckeqj8kfz5v527edmm"
                      *       }
                      *     }
                      */
@@ -24593,36 +24588,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8ftnpafemttzgaad2rv0gx1",
+                     *           "id": "ses_01m8gb6hbsek48fnepmd56etpy",
                      *           "person": {
-                     *             "id": "per_01m8ftnp7zeyhvhy09cz084a26",
+                     *             "id": "per_01m8gb6hbmeb6tmjk3c3ecc2x2",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T01:00:20.176Z",
-                     *           "lastUsedAt": "2026-11-28T01:00:20.176Z",
-                     *           "expiresAt": "2026-11-28T13:00:20.176Z",
+                     *           "createdAt": "2026-11-28T05:49:09.370Z",
+                     *           "lastUsedAt": "2026-11-28T05:49:09.369Z",
+                     *           "expiresAt": "2026-11-28T17:49:09.369Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8ftnmwte9htrq2fd3x6efkk",
+                     *           "id": "ses_01m8gb6h4qexyb3hp4yhxecqg9",
                      *           "person": {
-                     *             "id": "per_01m8ftnmw2e5mv0b0hxtdgmzv5",
+                     *             "id": "per_01m8gb6h4jenv8k85s67tgfjvk",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T01:00:18.715Z",
-                     *           "lastUsedAt": "2026-11-28T01:00:18.715Z",
-                     *           "expiresAt": "2026-11-28T13:00:18.715Z",
+                     *           "createdAt": "2026-11-28T05:49:09.143Z",
+                     *           "lastUsedAt": "2026-11-28T05:49:09.143Z",
+                     *           "expiresAt": "2026-11-28T17:49:09.143Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnphmemx9ak8b9qrnqfvg",
+                     *         "requestId": "req_01m8gb6hc1e2evneh697rc51a4",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24692,11 +24687,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8ftnpvkegn9wzcz6wkmqss5"
+                     *           "ses_01m8gb6heaek3rtbaqha86sm98"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnpxhe19sgkmwczkd61fp"
+                     *         "requestId": "req_01m8gb6heme7qv5ejtaacbsdps"
                      *       }
                      *     }
                      */
@@ -24763,11 +24758,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8ftnqyne9eawmkh2npdkb3b"
+                     *           "ses_01m8gb6hgaenn83deezmajtf1e"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnrbfewr9wb7e34hwnkbg"
+                     *         "requestId": "req_01m8gb6hgsemg93wj24fa3t6mj"
                      *       }
                      *     }
                      */
@@ -24837,11 +24832,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T01:00:23.260Z"
+                     *           "updatedAt": "2026-11-28T05:49:09.715Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnscrej3be8mnj97b8tjd",
+                     *         "requestId": "req_01m8gb6hqcerfvyhk4x8a2p01e",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24920,10 +24915,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T01:00:23.361Z"
+                     *         "updatedAt": "2026-11-28T05:49:09.756Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnseve5eb5n9bgwxsx8gj"
+                     *         "requestId": "req_01m8gb6hr7efgspb2tde8g3gbp"
                      *       }
                      *     }
                      */
@@ -25013,10 +25008,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T01:00:23.398Z"
+                     *         "updatedAt": "2026-11-28T05:49:09.772Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsf5e03bf6fntgt588pf"
+                     *         "requestId": "req_01m8gb6hrce1frbs8scw254ec1"
                      *       }
                      *     }
                      */
@@ -25101,7 +25096,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnsg1exp867v1t2x1bqah"
+                     *         "requestId": "req_01m8gb6hs4e1jaqfzq36hbt1y1"
                      *       }
                      *     }
                      */
@@ -25171,7 +25166,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a21faa-407b-7509-b060-34374e4883ca",
+                     *         "id": "01a220b3-2c94-7029-aef3-52ef48b639af",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25210,11 +25205,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T00:59:41.059Z",
-                     *         "updatedAt": "2026-11-28T00:59:41.385Z"
+                     *         "createdAt": "2026-11-28T05:49:02.996Z",
+                     *         "updatedAt": "2026-11-28T05:49:03.024Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmg6nedabq27e0jn4jbmq"
+                     *         "requestId": "req_01m8gb6b4wecnbc8w98vj1enje"
                      *       }
                      *     }
                      */
@@ -25280,13 +25275,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T01:00:22.811Z",
+                     *         "requestedAt": "2026-11-28T05:49:09.649Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftns0qehhtf3qcfdc4jnpz"
+                     *         "requestId": "req_01m8gb6hmyek8szq3gyn3b2d6h"
                      *       }
                      *     }
                      */
@@ -25367,13 +25362,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T01:00:22.690Z",
+                     *         "requestedAt": "2026-11-28T05:49:09.637Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnrrceher3p0szkw0y3gm"
+                     *         "requestId": "req_01m8gb6hm1e9stdbvrxkdm40x6"
                      *       }
                      *     }
                      */
@@ -25451,13 +25446,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T01:00:23.102Z",
+                     *         "requestedAt": "2026-11-28T05:49:09.687Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftns9kee3t774ycbwqdmc3"
+                     *         "requestId": "req_01m8gb6hp0et081n165s7gjpx9"
                      *       }
                      *     }
                      */
@@ -25537,13 +25532,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T01:00:23.033Z",
+                     *         "requestedAt": "2026-11-28T05:49:09.677Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftns3qe1jb4kzkydpbrpc0"
+                     *         "requestId": "req_01m8gb6hnaeketfamgp8at6n1s"
                      *       }
                      *     }
                      */
@@ -25617,7 +25612,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme7qef882bsz2v1s9mqq",
+                     *         "requestId": "req_01m8gb6av8etmtkmfbmganadtr",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25695,14 +25690,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8ftme8vecfsy85tbrkzvexw",
+                     *         "id": "vky_01m8gb6avfee3a8hgfthpjj4bk",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T00:59:39.164Z",
+                     *         "createdAt": "2026-11-28T05:49:02.704Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_HsXOPtAXhNNNepRyE2imDr08AI8lo4uMxybHxTCEGu0"
+                     *         "key": "rf_vk__On0mnDtwjJfyXIvOqhe_-R5o9Z1-X6VEWYTkswwNTw"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme8degsryerxh4n3cgjs"
+                     *         "requestId": "req_01m8gb6avbeqmta5ha27e0xghv"
                      *       }
                      *     }
                      */
@@ -25771,13 +25766,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8ftmed1eprbfj31wkrhpm4c",
+                     *         "id": "vky_01m8gb6awge3csz1z85v5zcxch",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T00:59:39.304Z",
+                     *         "createdAt": "2026-11-28T05:49:02.736Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftmedne6ybnr83atcc38hc"
+                     *         "requestId": "req_01m8gb6awke6armm9f817rr1bh"
                      *       }
                      *     }
                      */
@@ -25857,15 +25852,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8ftmeb4ev88xqfpwpwdvc38",
+                     *         "id": "vky_01m8gb6aw7edy8vmny9ce8x9rm",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T00:59:39.236Z",
+                     *         "createdAt": "2026-11-28T05:49:02.728Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_gUKvBDfk3GOoFe4DjwWaNDf-SI7q4aZaw_CWOqGNA_E",
-                     *         "replaces": "vky_01m8ftme9beppbf8wmemvnvpmh"
+                     *         "key": "rf_vk_M6zNntX9A-mNokWMFF2eRdp-gadzUsIqAWat01-_hQI",
+                     *         "replaces": "vky_01m8gb6avpezzb7rwf8aa7bank"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftme9qe6wv41vaa6c1h97m"
+                     *         "requestId": "req_01m8gb6avwe13rp9ys8fppgehn"
                      *       }
                      *     }
                      */
@@ -26158,7 +26153,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnckte9jabsbdbpz6nhtc"
+                     *         "requestId": "req_01m8gb6gg4exqr35yfeez4c93w"
                      *       }
                      *     }
                      */
@@ -26237,42 +26232,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "9fa131ec-f8a9-406f-9b71-29826c91a6f5",
+                     *           "id": "a775fa3b-0da8-4612-ae59-5c79d73df128",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8ftmbwpexyscdmx54szyyp4",
+                     *             "auditId": "aud_01m8gb6adkedfbpz7x24tj1br8",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *               "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a21faa-2f81-738a-b901-e7af10f30779",
-                     *             "requestId": "req_01m8ftmap9e1jabb4c7mjvxqcn"
+                     *             "resourceId": "01a220b3-2986-7078-9107-b685ba4a7b57",
+                     *             "requestId": "req_01m8gb6a6jerc8eyggh5q1bj67"
                      *           },
-                     *           "timestamp": "2026-11-28T00:59:36.707Z"
+                     *           "timestamp": "2026-11-28T05:49:02.215Z"
                      *         },
                      *         {
-                     *           "id": "ceacc8a7-9be3-4ee8-aa2f-9520c6e7c240",
+                     *           "id": "158d5950-e4c0-417b-98f1-7ad67a018cfd",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8ftmc1fex4th6bf9xqgfj01",
+                     *             "auditId": "aud_01m8gb6ae7eay806397d3yfdv2",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8ftm70beqfasngeyv42xexn",
+                     *               "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a21faa-2f8f-717e-a5a2-a1155d6fb126",
-                     *             "requestId": "req_01m8ftmatqeccs1pvkz5tjv4xz"
+                     *             "resourceId": "01a220b3-2988-7607-a95a-8f6757b1ec02",
+                     *             "requestId": "req_01m8gb6a6sek9rcg8ykq71tywc"
                      *           },
-                     *           "timestamp": "2026-11-28T00:59:36.721Z"
+                     *           "timestamp": "2026-11-28T05:49:02.217Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftncm5e7c8hytjj1y3tht9"
+                     *         "requestId": "req_01m8gb6gg7e5v8ctndv6z4pxch"
                      *       }
                      *     }
                      */
@@ -26373,7 +26368,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftncqme9mbeq88m04ta6mz"
+                     *         "requestId": "req_01m8gb6ggfee89aves1ktekq33"
                      *       }
                      *     }
                      */
@@ -26449,7 +26444,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnjpved1rwmtg7n9yrb01",
+                     *         "requestId": "req_01m8gb6gy1ewa954q7n37a0k52",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26532,14 +26527,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8ftnjwkecnsnq7m58khctd7",
+                     *         "id": "whl_01m8gb6gyceyj9h7365xqp8mbk",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T01:00:16.661Z",
-                     *         "expiresAt": "2026-11-28T02:00:16.661Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_JlBN_fYjjGcZbiJGl68SufItK2FfyhEFAQpLePLWAe8"
+                     *         "createdAt": "2026-11-28T05:49:08.940Z",
+                     *         "expiresAt": "2026-11-28T06:49:08.940Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_GcnHREhJ9YNLiy4SHFcwkPYWZ9txSPj2kmmxMyozYAc"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnjt0ec6v95wbzx87tpkg"
+                     *         "requestId": "req_01m8gb6gy6effsa93cxx9j3c0r"
                      *       }
                      *     }
                      */
@@ -26626,11 +26621,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8ftnk00efktkxd3vyn7pqtw",
+                     *         "id": "whl_01m8gb6gymem7ayr34cjrjehjq",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnk19ej3tbx486hd7jzkh"
+                     *         "requestId": "req_01m8gb6gyqe7nbtsmqkq4rt4hj"
                      *       }
                      *     }
                      */
@@ -26700,7 +26695,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftncrkehp962k020xsdn4d",
+                     *         "requestId": "req_01m8gb6ggwevesykfjq98gh4bd",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26856,7 +26851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftnd03e2b94qfyv6zw1xj4",
+                     *         "id": "whk_01m8gb6gjdegha0ddn89svj1we",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26884,12 +26879,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T01:00:10.553Z",
-                     *         "webhookId": "whk_01m8ftnd03e2b94qfyv6zw1xj4",
+                     *         "createdAt": "2026-11-28T05:49:08.556Z",
+                     *         "webhookId": "whk_01m8gb6gjdegha0ddn89svj1we",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnctaepca94r3g9zc97t1"
+                     *         "requestId": "req_01m8gb6gh4ejx8ma2j57nrpe54"
                      *       }
                      *     }
                      */
@@ -27054,7 +27049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftnd26e6nayyfn386mzjpf",
+                     *         "id": "whk_01m8gb6gjpehk8j679hjd6s8dx",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27082,7 +27077,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T01:00:10.663Z",
+                     *         "createdAt": "2026-11-28T05:49:08.565Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27091,7 +27086,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnds0eetszgt5cfaz3xv9"
+                     *         "requestId": "req_01m8gb6gm3e6rs245q378mvrrt"
                      *       }
                      *     }
                      */
@@ -27259,11 +27254,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftnfeyeg59727hs2p5c0ga",
+                     *         "id": "whk_01m8gb6gp7erasz8nv41qgy7v7",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnfqfepc8x2rgv8qje5je"
+                     *         "requestId": "req_01m8gb6gpbecqtm7m9x4xnnc7c"
                      *       }
                      *     }
                      */
@@ -27422,7 +27417,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftndyaexkvtyfyxz5sbxjs",
+                     *         "id": "whk_01m8gb6gmbe14v6hnk4axd7zjh",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27450,10 +27445,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T01:00:11.583Z"
+                     *         "createdAt": "2026-11-28T05:49:08.618Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftne0ged2v8an7q9k0nd4q"
+                     *         "requestId": "req_01m8gb6gmhe269317r7zv2atz7"
                      *       }
                      *     }
                      */
@@ -27540,7 +27535,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8ftngydern8s12fp9wkffzt",
+                     *           "id": "dlv_01m8gb6gqne8hbn1qp8kspf0e3",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27552,19 +27547,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T01:00:14.669Z",
-                     *             "webhookId": "whk_01m8ftngv5ee4s1b1rnbdet1jp",
+                     *             "timestamp": "2026-11-28T05:49:08.725Z",
+                     *             "webhookId": "whk_01m8gb6gqee3r8a1dzg6z3p83g",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T01:00:14.669Z",
+                     *           "createdAt": "2026-11-28T05:49:08.725Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 326,
-                     *           "lastAttemptAt": "2026-11-28T01:00:14.669Z",
+                     *           "responseTime": 4,
+                     *           "lastAttemptAt": "2026-11-28T05:49:08.725Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnhdnejc8953vst7n16q7",
+                     *         "requestId": "req_01m8gb6gr2edv84efhfqz04z6z",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27606,7 +27601,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T00:59:16.156Z"
+                 *       "since": "2026-11-28T05:48:08.859Z"
                  *     }
                  */
                 "application/json": {
@@ -27656,14 +27651,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftnjc3enjab6rawxq0wt6p",
-                     *         "since": "2026-11-28T00:59:16.156Z",
-                     *         "until": "2026-11-28T01:00:16.173Z",
+                     *         "id": "whk_01m8gb6gvken0sxsh2q3mtc1s1",
+                     *         "since": "2026-11-28T05:48:08.859Z",
+                     *         "until": "2026-11-28T05:49:08.877Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnjd1ean90w2z6446b702"
+                     *         "requestId": "req_01m8gb6gvwe9fazah3m1fqkg41"
                      *       }
                      *     }
                      */
@@ -27723,7 +27718,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T00:59:16.211Z"
+                 *       "since": "2026-11-28T05:48:08.889Z"
                  *     }
                  */
                 "application/json": {
@@ -27767,13 +27762,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftnjdxex8vc2swrca3wrry",
-                     *         "since": "2026-11-28T00:59:16.211Z",
+                     *         "id": "whk_01m8gb6gwqe9ysnv736vz9reap",
+                     *         "since": "2026-11-28T05:48:08.889Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnjemeay90tcarg6ckzrh"
+                     *         "requestId": "req_01m8gb6gwte3d9gg6qvn2m2zbq"
                      *       }
                      *     }
                      */
@@ -27855,13 +27850,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8ftng5hef0tjb0n36fgrp3h",
+                     *         "id": "whk_01m8gb6gpsez8t1h9vmcex1y5b",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T02:00:14.249Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T06:49:08.706Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftng9ae0hbs1zxm2615eh5"
+                     *         "requestId": "req_01m8gb6gpxef1svmz3n1g88qca"
                      *       }
                      *     }
                      */
@@ -27952,14 +27947,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8ftnjjceygsxg3137mp85z4",
+                     *         "deliveryId": "dlv_01m8gb6gxjebw90esfjf2sfk46",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 37,
+                     *         "responseTime": 5,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnjj9egssgp4n35sbqgf7"
+                     *         "requestId": "req_01m8gb6gxgek5tazvfg6v8pkks"
                      *       }
                      *     }
                      */
@@ -28037,7 +28032,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8ftnhpxe2wa3fgsxztssv9t",
+                     *         "id": "dlv_01m8gb6grte7p9va7b29ny5r2a",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28049,37 +28044,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T01:00:15.453Z",
-                     *           "webhookId": "whk_01m8ftnhneetn8d4zypae8xqrs",
+                     *           "timestamp": "2026-11-28T05:49:08.762Z",
+                     *           "webhookId": "whk_01m8gb6grkeztat6njy2xbwefm",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T01:00:15.453Z",
+                     *         "createdAt": "2026-11-28T05:49:08.762Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 82,
-                     *         "lastAttemptAt": "2026-11-28T01:00:15.453Z",
+                     *         "responseTime": 4,
+                     *         "lastAttemptAt": "2026-11-28T05:49:08.762Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T01:00:15.453Z",
-                     *             "responseTime": 82,
+                     *             "startedAt": "2026-11-28T05:49:08.762Z",
+                     *             "responseTime": 4,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=cbfa87e8c0fd6c8e73db57d435a47a256a47fb6a7b1b91f17992fa5531c349f0",
-                     *               "x-service-timestamp": "2026-11-28T01:00:15.453Z",
-                     *               "x-service-webhook-id": "whk_01m8ftnhneetn8d4zypae8xqrs",
-                     *               "x-service-delivery-id": "dlv_01m8ftnhpxe2wa3fgsxztssv9t",
+                     *               "x-service-signature": "sha256=81dad9e9368e9d379160d4364ab19286bed529e46688ed2f7de8ae754848e28a",
+                     *               "x-service-timestamp": "2026-11-28T05:49:08.762Z",
+                     *               "x-service-webhook-id": "whk_01m8gb6grkeztat6njy2xbwefm",
+                     *               "x-service-delivery-id": "dlv_01m8gb6grte7p9va7b29ny5r2a",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8ftnhpxe2wa3fgsxztssv9t",
-                     *               "webhook-timestamp": "1795827615",
-                     *               "webhook-signature": "v1,9YUDYGfwnD/SG68oO+Ba4WdykGBHlUMwIJYMkEJr+d4=",
+                     *               "webhook-id": "dlv_01m8gb6grte7p9va7b29ny5r2a",
+                     *               "webhook-timestamp": "1795844948",
+                     *               "webhook-signature": "v1,oi+398bb8p2zOmB6DHIbM+SNTh7EkvyxtDdp8ssGlr0=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 01:00:15 GMT",
+                     *               "date": "Sat, 28 Nov 2026 05:49:08 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28087,7 +28082,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnhxfec48a6bg162g89kk"
+                     *         "requestId": "req_01m8gb6gs5ex29far9s8tacyeq"
                      *       }
                      *     }
                      */
@@ -28212,13 +28207,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8ftnj1ge98s5c5tsmbdttqv",
+                     *         "id": "dlv_01m8gb6gsreq8tanmayw4v0tw0",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T01:00:15.872Z"
+                     *         "nextAttemptAt": "2026-11-28T05:49:08.841Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8ftnj2ven4tz416h8rj8cfc"
+                     *         "requestId": "req_01m8gb6gv5e1evzd45tvxx68kk"
                      *       }
                      *     }
                      */

@@ -5,7 +5,7 @@ import { type ReelfeedFeedElement, type ReelfeedPlayerElement, type ReelfeedShel
 type Shared = CommonProps & {
     readonly className?: string | undefined;
     readonly style?: CSSProperties | undefined;
-    /** Shown above the clips, where its own styles place it. */
+    /** Shown above the clips and positioned by its own styles. */
     readonly children?: ReactNode;
 };
 export type ReelfeedFeedProps = Shared & {

@@ -1,6 +1,6 @@
 /**
- * Every word that a viewer can read or hear. A page replaces any of them by the property `texts` of
- * the element.
+ * Every text that a viewer can read or hear. A page can replace any of them through the property
+ * `texts` of the element.
  */
 export declare const defaultTexts: {
     brand: string;

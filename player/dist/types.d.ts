@@ -1,22 +1,22 @@
 import { type Texts } from './texts.js';
-/** An engagement event, as it is sent to the service; see the page on events. */
+/** An engagement event as sent to the service; see the page on events. */
 export interface ReelfeedEvent {
     readonly event: string;
     readonly contentId: string;
     readonly data?: Readonly<Record<string, unknown>>;
 }
-/** Addresses at which a protected item can be watched: the `data` of a playback token. */
+/** Addresses of a protected item: the `data` of a playback token. */
 export interface ReelfeedPermission {
     readonly streamingUrl: string | null;
     readonly thumbnailUrl?: string | null;
-    /** Moving pictures for a clip that waits for a tap. */
+    /** An animated preview for a clip that waits for a tap. */
     readonly previewUrl?: string | null;
-    /** Pictures to look for a moment by. */
+    /** Preview pictures for seeking. */
     readonly storyboardUrl?: string | null;
     /** ISO 8601. Without it the permission is requested at each load. */
     readonly expiresAt?: string;
 }
-/** An item of the feed, as far as pages need it; `GET /v1/feed` describes all of it. */
+/** The fields of a feed item that pages need; `GET /v1/feed` describes all of them. */
 export interface ReelfeedItem {
     readonly id: string;
     readonly contentType: string;
@@ -26,31 +26,34 @@ export interface ReelfeedItem {
     readonly articleUrl: string | null;
     readonly customMetadata: Readonly<Record<string, unknown>>;
 }
-/** A card that leads to the article of an item. */
+/** A card that links to the article of an item. */
 export interface ArticleCard {
     readonly title: string;
-    /** Left out: the host of the article. */
+    /** Default: the host of the article. */
     readonly text?: string;
     readonly imageUrl?: string;
 }
 /** Properties of `<reelfeed-feed>`. Its attributes are in the guide. */
 export interface ReelfeedFeedElement extends HTMLElement {
-    /** Words that replace those of the player. */
+    /** Texts that replace those of the player. */
     texts: Partial<Texts>;
     /**
-     * Permits watching a protected item, or throws. Null, the default, asks the service with the
-     * publishable key.
+     * Provides the permission to watch a protected item, or throws. Null, the default, asks the
+     * service with the publishable key.
      */
     getToken: ((item: {
         readonly id: string;
     }) => Promise<ReelfeedPermission>) | null;
-    /** Makes the card under the words of an item that has an `articleUrl`; null shows the button. */
+    /** Creates the card below the text of an item that has an `articleUrl`; null shows a button. */
     articleCard: ((item: ReelfeedItem) => ArticleCard | null) | null;
 }
 /** Properties of `<reelfeed-player>`, which plays one item. */
 export interface ReelfeedPlayerElement extends ReelfeedFeedElement {
 }
-/** Properties of `<reelfeed-shelf>`, which shows a row of clips; the feed that it opens has them, too. */
+/**
+ * Properties of `<reelfeed-shelf>`, which shows a row of clips; they also apply to the feed that it
+ * opens.
+ */
 export interface ReelfeedShelfElement extends ReelfeedFeedElement {
     /** Opens the feed at a clip, or at its beginning. */
     open(contentId?: string): void;
@@ -66,7 +69,7 @@ declare global {
     interface HTMLElementEventMap {
         /** Bubbles; `detail` is each engagement event as it happens. */
         'reelfeed-event': CustomEvent<ReelfeedEvent>;
-        /** Bubbles; another item is before the viewer. */
+        /** Bubbles when another item becomes active. */
         'reelfeed-slide': CustomEvent<ReelfeedItem>;
     }
 }

@@ -8,7 +8,7 @@ import {
   type ReelfeedFeedHandle,
 } from '@reelfeed/react-native';
 
-// Read when the app is bundled. In a browser its address may name others: `?service=…&key=…`.
+// Set when the app is bundled. In a browser, the address may override them: `?service=…&key=…`.
 const address = new URLSearchParams(globalThis.location?.search ?? '');
 const baseUrl =
   address.get('service') ?? process.env['EXPO_PUBLIC_REELFEED'] ?? 'http://localhost:4000';

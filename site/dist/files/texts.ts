@@ -1,4 +1,4 @@
-/** Every word that a viewer can read or hear. `texts` of the feed replaces any of them. */
+/** All texts for viewers, including screen readers. The feed's `texts` overrides any of them. */
 export const defaultTexts = {
   feed: 'Videos',
   play: 'Play',

@@ -123,7 +123,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   checkHeads(app);
   sendClientsAway(app, options);
   const methods = trackMethods(app);
-  refuseUnknownRoutes(app, methods.allowedAt);
+  refuseUnknownRoutes(app, (path) => methods.allowedAt(path));
   addAccessControl(app, options);
   parseJsonBodies(app, options.bodyTimeoutMs ?? 30_000);
   app.addHook('preValidation', (request, _reply, done) => {

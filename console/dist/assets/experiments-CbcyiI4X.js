@@ -1,1 +1,0 @@
-export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-C2P78R4R.js";
