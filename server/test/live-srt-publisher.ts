@@ -12,7 +12,7 @@ import { atEnd } from './database.ts';
 type Codec = 'h264' | 'hevc';
 type Clip = { codec?: Codec; seconds?: number };
 
-const program = fileURLToPath(new URL('./srt-caller.ts', import.meta.url));
+const program = fileURLToPath(new URL('../src/cli/srt-caller.ts', import.meta.url));
 const clips = new Map<string, Promise<string>>();
 
 /** A file of MPEG-TS with a key frame in each second, and a tone. */

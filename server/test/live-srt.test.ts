@@ -8,6 +8,7 @@ import { createStream, freePort, type Stream } from './live-publisher.ts';
 import { lossyLine, publishBySrt } from './live-srt-publisher.ts';
 import { local } from './media.ts';
 import { signalMediaChildren } from './media-children.ts';
+import { runCommand } from './processes.ts';
 import { eventually, startService } from './service.ts';
 
 const mediaPatienceMs = 180_000;
@@ -137,4 +138,26 @@ test('random datagrams harm nobody', async () => {
   assert.equal(await encoder.exit, 0);
   const { duration } = await recorded(stream);
   assert.ok(Math.abs(duration - 10) < 2, `${duration} s are recorded`);
+});
+
+test('`live test --srt` publishes for the given time, and says which key is wrong', async () => {
+  const env = {
+    PORT: new URL(service.url).port,
+    REELFEED_SECRET_KEY: service.secretKey,
+    REELFEED_SRT_PORT: String(port),
+  };
+  const test = await runCommand(['live', 'test', '--srt', '--for', '4s', '--json'], { env });
+  assert.equal(test.code, 0, test.stderr);
+  const [{ id, srtUrl }] = test.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  assert.equal(srtUrl, `srt://localhost:${port}`);
+  const { status, recordedSeconds } = await read({ id } as Stream);
+  assert.equal(status, 'ended');
+  assert.ok(Math.abs(recordedSeconds - 4) <= 2, `${recordedSeconds} s`);
+
+  const refused = await runCommand(['live', 'test', 'wrong', '--srt', '--for', '1s'], { env });
+  assert.equal(refused.code, 2);
+  assert.match(refused.stderr, /was not reached, or the stream key is wrong/);
 });

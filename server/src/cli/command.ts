@@ -19,6 +19,8 @@ export type CommandInput = {
   until?: string | undefined;
   /** How long `live test` publishes. */
   for?: string | undefined;
+  /** Whether `live test` publishes by SRT. */
+  srt?: boolean | undefined;
   /** Whether a backup includes the encryption key. */
   includeKey: boolean;
   /** A file written by `erasures export`, for `restore`. */

@@ -3,47 +3,78 @@
  * would, so that ingest, feed and player can be tried without one.
  */
 import { duration } from '../platform/config-values.ts';
-import { broadcast } from './broadcast.ts';
+import { broadcast, broadcastBySrt } from './broadcast.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { explainRequest, openAdmin, serviceUrl, trustOwnCertificate } from './open-admin.ts';
 
-const usage = `Usage: reelfeed live test [stream key] [--for 30s]
+const usage = `Usage: reelfeed live test [stream key] [--for 30s] [--srt]
 Without a stream key it makes a stream, and ends it afterwards. Without --for it goes on until Ctrl+C.
 The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
-With a stream key the port is REELFEED_RTMP_PORT, or 1935; if it is 0, REELFEED_RTMPS_PORT by TLS.`;
+With a stream key the port is REELFEED_RTMP_PORT, or 1935; if it is 0, REELFEED_RTMPS_PORT by TLS.
+--srt publishes by SRT at REELFEED_SRT_PORT, for 30 seconds unless --for says otherwise (at most 10m).`;
+
+/** How long a test by SRT lasts without `--for`, and at most. */
+const srtSeconds = { usual: 30, max: 600 };
 
 export const liveCommand: Command = async (input) => {
   const [action, streamKey, ...more] = input.positionals;
   if (action !== 'test' || more.length > 0) throw new UsageError(usage);
-  const signal = stopSignal(input);
-  if (streamKey === undefined) return testNewStream(input, signal);
+  const publish = publisherOf(input);
+  if (streamKey === undefined) return testNewStream(input, publish);
   const url = ingestUrl(input);
   trustOwnCertificate(input);
   print(input.json, { url }, [`Publishing a test picture to ${url}. Ctrl+C stops it.`]);
-  await broadcast(url, streamKey, signal);
+  await publish(url, streamKey);
 };
 
-/** Uses TLS if the service accepts nothing else. */
+type Publish = (url: string, streamKey: string) => Promise<void>;
+
+/** Publishes by the chosen protocol, for the given time or until the command is told to stop. */
+function publisherOf(input: CommandInput): Publish {
+  const milliseconds = lengthOf(input);
+  if (input.srt !== true) {
+    const signal = stopSignal(milliseconds);
+    return (url, streamKey) => broadcast(url, streamKey, signal);
+  }
+  const seconds = milliseconds === null ? srtSeconds.usual : milliseconds / 1_000;
+  if (seconds > srtSeconds.max) throw new UsageError(`--for must be at most 10m.\n\n${usage}`);
+  const signal = stopSignal(null);
+  return (url, streamKey) => broadcastBySrt(url, streamKey, seconds, signal);
+}
+
+/** Uses TLS if the service accepts no plain RTMP. */
 function ingestUrl(input: CommandInput): string {
+  const { env, srt } = input;
   const { hostname } = new URL(serviceUrl(input));
-  const { REELFEED_RTMP_PORT: port = '1935', REELFEED_RTMPS_PORT: securePort = '0' } = input.env;
+  if (srt === true) {
+    const { REELFEED_SRT_PORT: srtPort = '0' } = env;
+    if (srtPort === '0') throw new UsageError(`REELFEED_SRT_PORT is not set.\n\n${usage}`);
+    return `srt://${hostname}:${srtPort}`;
+  }
+  const { REELFEED_RTMP_PORT: port = '1935', REELFEED_RTMPS_PORT: securePort = '0' } = env;
   const isSecure = port === '0' && securePort !== '0';
   return isSecure ? `rtmps://${hostname}:${securePort}/live` : `rtmp://${hostname}:${port}/live`;
 }
 
+/** The value of `--for` in milliseconds, or null without one. */
+function lengthOf({ for: length }: CommandInput): number | null {
+  if (length === undefined) return null;
+  const read = duration({ min: '1s', max: '24h' })(length);
+  if (!('value' in read)) throw new UsageError(`--for must be ${read.problem}.\n\n${usage}`);
+  return read.value;
+}
+
 /** Aborts after the given time, or when the command is told to stop. */
-function stopSignal({ for: length }: CommandInput): AbortSignal {
+function stopSignal(milliseconds: number | null): AbortSignal {
   const stopping = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stopping.abort());
   }
-  if (length === undefined) return stopping.signal;
-  const read = duration({ min: '1s', max: '24h' })(length);
-  if (!('value' in read)) throw new UsageError(`--for must be ${read.problem}.\n\n${usage}`);
-  return AbortSignal.any([stopping.signal, AbortSignal.timeout(read.value)]);
+  if (milliseconds === null) return stopping.signal;
+  return AbortSignal.any([stopping.signal, AbortSignal.timeout(milliseconds)]);
 }
 
-async function testNewStream(input: CommandInput, signal: AbortSignal): Promise<void> {
+async function testNewStream(input: CommandInput, publish: Publish): Promise<void> {
   const admin = openAdmin(input, usage);
   const body = {
     title: `Test broadcast of ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC`,
@@ -52,15 +83,18 @@ async function testNewStream(input: CommandInput, signal: AbortSignal): Promise<
   const made = await admin.post('/v1/live-streams', { body }).catch((error: unknown) => {
     throw explainRequest(input, error);
   });
-  const { id, contentId, rtmpUrl, streamKey } = made.data;
-  if (rtmpUrl === null)
-    throw new UsageError('The service takes no live streams by RTMP: its port is 0.');
-  print(input.json, { id, contentId, rtmpUrl }, [
-    `Made the stream ${id}, publishing a test picture to ${rtmpUrl}.`,
+  const { id, contentId, rtmpUrl, srtUrl, streamKey } = made.data;
+  const url = input.srt === true ? srtUrl : rtmpUrl;
+  if (url === null) {
+    const protocol = input.srt === true ? 'SRT' : 'RTMP';
+    throw new UsageError(`The service takes no live streams by ${protocol}: its port is 0.`);
+  }
+  print(input.json, { id, contentId, [input.srt === true ? 'srtUrl' : 'rtmpUrl']: url }, [
+    `Made the stream ${id}, publishing a test picture to ${url}.`,
     `It is in the feed at ${serviceUrl(input)}/feed, as item ${contentId}. Ctrl+C ends it.`,
   ]);
   try {
-    await broadcast(rtmpUrl, streamKey, signal);
+    await publish(url, streamKey);
   } finally {
     await admin.post('/v1/live-streams/{id}/end', { path: { id } });
   }

@@ -75,7 +75,7 @@ const commands: Record<string, Entry> = {
   },
   live: {
     summary: '`live test` publishes a test picture to a live stream',
-    usage: 'live test [stream key] [--for <duration>]',
+    usage: 'live test [stream key] [--for <duration>] [--srt]',
     maxWords: 2,
     load: async () => (await import('./live.ts')).liveCommand,
   },
@@ -207,6 +207,7 @@ async function main(): Promise<void> {
       since: { type: 'string' },
       until: { type: 'string' },
       for: { type: 'string' },
+      srt: { type: 'boolean' },
       'include-key': { type: 'boolean', default: false },
       erasures: { type: 'string' },
       backup: { type: 'string' },

@@ -1,6 +1,7 @@
 /**
- * An encoder that publishes by SRT, with FFmpeg and libsrt: sends a file of MPEG-TS at its own pace, as a
- * process of its own, because the caller's calls block. Arguments: address, file, seconds of the file.
+ * Sends an MPEG-TS file by SRT at its own pace, with FFmpeg and libsrt. Runs as a separate process,
+ * because the calls of libsrt block. Arguments: the address, the file, and its length in seconds.
+ * Sends the message `connected` once accepted. Exits with 2 if refused, and 3 if the line is cut.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
