@@ -148,12 +148,10 @@ test('`live test --srt` publishes for the given time, and says which key is wron
   };
   const test = await runCommand(['live', 'test', '--srt', '--for', '4s', '--json'], { env });
   assert.equal(test.code, 0, test.stderr);
-  const [{ id, srtUrl }] = test.stdout
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-  assert.equal(srtUrl, `srt://localhost:${port}`);
-  const { status, recordedSeconds } = await read({ id } as Stream);
+  assert.match(test.stdout, new RegExp(`"srtUrl": "srt://localhost:${port}"`));
+  const id = /"id": "(lst_\w+)"/.exec(test.stdout)?.[1];
+  const { body } = await service.call('GET', `/v1/live-streams/${id}`);
+  const { status, recordedSeconds } = body.data;
   assert.equal(status, 'ended');
   assert.ok(Math.abs(recordedSeconds - 4) <= 2, `${recordedSeconds} s`);
 
