@@ -1,4 +1,4 @@
-/** Publishers of live streams by SRT for the tests. */
+/** SRT publishers for tests. */
 import { fork, type ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ type Clip = { codec?: Codec; seconds?: number };
 const program = fileURLToPath(new URL('../src/cli/srt-caller.ts', import.meta.url));
 const clips = new Map<string, Promise<string>>();
 
-/** A file of MPEG-TS with a key frame in each second, and a tone. */
+/** An MPEG-TS file with a key frame every second and a tone. */
 function transportClip({ codec = 'h264', seconds = 10 }: Clip): Promise<string> {
   const name = `${codec} ${seconds}`;
   const clip = clips.get(name) ?? makeClip(codec, seconds);
@@ -35,21 +35,21 @@ async function makeClip(codec: Codec, seconds: number): Promise<string> {
 }
 
 export type SrtEncoder = {
-  /** Resolves when the service has taken the caller; rejects if it was refused. */
+  /** Resolves when the service accepts the caller, and rejects if the service does. */
   readonly connected: Promise<void>;
-  /** 0 when all was sent, 2 for a refusal, 3 when the line was cut; null for one that was killed. */
+  /** 0 if everything was sent, 2 if rejected, 3 if the connection was lost, null if killed. */
   readonly exit: Promise<number | null>;
   readonly process: ChildProcess;
 };
 
-/** Starts an encoder with this stream id. It ends by itself behind its clip. */
+/** Starts an encoder that publishes its clip once under this stream ID, then exits. */
 export async function publishBySrt(
   port: number,
   streamId: string,
   clip: Clip = {},
 ): Promise<SrtEncoder> {
   const file = await transportClip(clip);
-  // A busy machine answers later than in the usual three seconds.
+  // A busy machine may take longer than the default of three seconds.
   const query = `connect_timeout=20000&streamid=${encodeURIComponent(streamId)}`;
   const url = `srt://127.0.0.1:${port}?${query}`;
   const child = fork(program, [url, file, String(clip.seconds ?? 10)], {
@@ -67,11 +67,11 @@ export async function publishBySrt(
 
 export type Line = AsyncDisposable & {
   readonly port: number;
-  /** Which datagrams are lost, of both directions, by their count. */
+  /** Decides by its number whether a datagram is lost, in either direction. */
   isLost: (count: number) => boolean;
 };
 
-/** A line to a port of this machine which loses datagrams. */
+/** A relay to a local port that drops datagrams. */
 export async function lossyLine(port: number): Promise<Line> {
   const outer = createSocket('udp4').bind(0, '127.0.0.1');
   const inner = createSocket('udp4').bind(0, '127.0.0.1');

@@ -1,4 +1,4 @@
-/** Broadcasts by SRT: FFmpeg with libsrt publishes, over lines that lose packets and come back. */
+/** Publishes by SRT with FFmpeg and libsrt, including over lossy and interrupted connections. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
@@ -97,7 +97,7 @@ test('lost datagrams are sent again, a lost encoder comes back, and a delete cut
 
   const second = await publishBySrt(line.port, streamId, { seconds: 60 });
   await hasSeconds(stream, recordedSeconds + 2);
-  // Nothing tells the service that this one has gone.
+  // The service is not notified that this encoder is gone.
   second.process.kill('SIGKILL');
   const third = await publishBySrt(line.port, streamId, { seconds: 60 });
   await third.connected;

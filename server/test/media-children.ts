@@ -1,7 +1,7 @@
-/** The media processes that a test has started, to be killed or stopped. */
+/** Finds and signals the media processes of a test. */
 import { readdir, readFile } from 'node:fs/promises';
 
-/** The media children of this process, with those that they run in. */
+/** The media children of this process, including wrapper processes. */
 async function mediaChildren(): Promise<number[]> {
   const found: { pid: number; parent: number; command: string }[] = [];
   for (const name of await readdir('/proc')) {
@@ -12,7 +12,7 @@ async function mediaChildren(): Promise<number[]> {
       const parent = Number(/\) \S (\d+)/.exec(stat)?.[1]);
       found.push({ pid: Number(name), parent, command });
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
   const ours = new Set([process.pid]);
@@ -25,13 +25,13 @@ async function mediaChildren(): Promise<number[]> {
     .map(({ pid }) => pid);
 }
 
-/** Sends a signal to all of them. */
+/** Sends a signal to all media children. */
 export async function signalMediaChildren(signal: 'SIGKILL' | 'SIGSTOP'): Promise<void> {
   for (const pid of await mediaChildren()) {
     try {
       process.kill(pid, signal);
     } catch {
-      // It has ended meanwhile.
+      // The process has ended.
     }
   }
 }

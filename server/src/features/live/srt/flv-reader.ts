@@ -1,11 +1,11 @@
-/** Reads a stream of FLV (Adobe, "Flash Video File Format 10.1", annex E) as its bytes arrive. */
+/** Parses an FLV stream incrementally (Adobe, "Flash Video File Format 10.1", annex E). */
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { RtmpError } from '../rtmp/rtmp-error.ts';
 
 const fileHeaderBytes = 13;
 const tagHeaderBytes = 11;
 const previousSizeBytes = 4;
-/** As with RTMP. */
+/** The same limit as for RTMP. */
 const maxTagBytes = 4 * 1024 * 1024;
 const taken: readonly number[] = [messageType.audio, messageType.video, messageType.data];
 
@@ -13,7 +13,11 @@ export class FlvReader {
   #rest: Buffer = Buffer.alloc(0);
   #hasBegun = false;
 
-  /** The tags that these bytes complete, as messages of RTMP. @throws RtmpError */
+  /**
+   * Yields the tags that these bytes complete, as RTMP messages.
+   *
+   * @throws {RtmpError} if the bytes are not FLV
+   */
   *read(bytes: Buffer): Generator<RtmpMessage> {
     this.#rest = this.#rest.length === 0 ? bytes : Buffer.concat([this.#rest, bytes]);
     if (!this.#hasBegun) {

@@ -3,8 +3,8 @@
  *
  *   caller: induction ──▶ cookie ──▶ conclusion with cookie and stream id ──▶ conclusion, or refusal
  *
- * 1. An induction is answered without keeping anything. The cookie proves the caller's address.
- * 2. No answer is longer than its question, so nobody can use it to flood others.
+ * 1. Inductions are answered without keeping state. The cookie proves the caller's address.
+ * 2. No response is longer than its request, so the port can't be used for amplification attacks.
  */
 import { createHmac, randomBytes } from 'node:crypto';
 import { controlPacket, controlType } from './packets.ts';
@@ -12,7 +12,7 @@ import { controlPacket, controlType } from './packets.ts';
 const handshakeBytes = 48;
 const induction = 1;
 const conclusion = 0xffff_ffff;
-/** What a listener of version 5 puts into the extension field of its answer to an induction. */
+/** The extension field value that marks a version 5 listener's induction response. */
 const magic = 0x4a17;
 const version5 = 5;
 const extensionType = {
@@ -25,15 +25,15 @@ const extensionType = {
   group: 8,
 } as const;
 const flags = { tsbpd: 3, crypt: 4, dropLate: 8, periodicLoss: 16, retransmitted: 32, stream: 64 };
-/** This listener behaves as libsrt 1.5. */
+/** The version that is announced: this listener behaves like libsrt 1.5. */
 const libraryVersion = 0x01_05_00;
 const maxStreamIdBytes = 512;
 const hasRequest = 1;
-/** Kinds of handshake from here on are refusals. */
+/** Handshake types from this value up are rejections. */
 const firstRefusal = 1_000;
 const cookieLifeMs = 60_000;
 
-/** Reasons of libsrt, and of its access control guidelines, by which encoders say what is wrong. */
+/** Rejection codes from libsrt and the SRT access control guidelines. Encoders display them. */
 export const rejection = {
   rogue: 4,
   version: 8,
@@ -54,16 +54,16 @@ export type Handshake = {
   readonly cookie: number;
   readonly socketId: number;
   readonly firstSequence: number;
-  /** How long the caller wants lost packets to be waited for. */
+  /** The latency that the caller requests: how long to wait for lost packets. */
   readonly latencyMs: number;
-  /** Empty where none is given. */
+  /** Empty if the caller sent none. */
   readonly streamId: string;
-  /** Why it can't be taken, whatever the stream id. */
+  /** The reason to reject the handshake regardless of its stream ID, or null. */
   readonly problem: Rejection | null;
   readonly body: Buffer;
 };
 
-/** Reads the body of a handshake; null for one that makes no sense. */
+/** Parses a handshake body. Returns null if it is malformed. */
 export function readHandshake(body: Buffer): Handshake | null {
   if (body.length < handshakeBytes) return null;
   const type = body.readUInt32BE(20);
@@ -118,15 +118,15 @@ function problemOf(type: number, content: Buffer): Rejection[] {
   return name === 'live' ? [] : [rejection.congestion];
 }
 
-/** Texts travel as words of 32 bits in the caller's byte order, which is that of x86. */
+/** Strings are sent as 32-bit words in little-endian order. */
 function swapWords(bytes: Buffer): Buffer {
   const whole = bytes.subarray(0, bytes.length - (bytes.length % 4));
   return Buffer.from(whole).swap32();
 }
 
 /**
- * The stream key of a stream id: the id itself, or `r` of `#!::r=KEY,m=publish`, as the access control
- * guidelines of SRT have it. Null for who wants to do anything but publish.
+ * Extracts the stream key: the whole stream ID, or `r` in `#!::r=KEY,m=publish` (the syntax of the SRT
+ * access control guidelines). Returns null if the mode is not `publish`.
  */
 export function streamKeyOfId(streamId: string): string | null {
   if (!streamId.startsWith('#!::')) return streamId;
@@ -141,7 +141,7 @@ function splitOnce(pair: string): [string, string] {
   return at === -1 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
 }
 
-/** Makes and checks cookies, which hold for one to two minutes and for one address and port. */
+/** Creates and checks cookies. A cookie is valid for one address and port, for one to two minutes. */
 export class Cookies {
   readonly #secret = randomBytes(32);
 
@@ -160,7 +160,7 @@ export class Cookies {
   }
 }
 
-/** The answer to an induction. */
+/** The response to an induction. */
 export function inductionAnswer({ body, socketId }: Handshake, cookie: number): Buffer {
   const answer = Buffer.from(body.subarray(0, handshakeBytes));
   answer.writeUInt32BE(version5, 0);
@@ -169,7 +169,7 @@ export function inductionAnswer({ body, socketId }: Handshake, cookie: number): 
   return packet(answer, socketId);
 }
 
-/** The refusal of a conclusion. */
+/** The response that rejects a conclusion. */
 export function refusal({ body, socketId }: Handshake, reason: Rejection): Buffer {
   const answer = Buffer.from(body.subarray(0, handshakeBytes));
   answer.writeUInt32BE(version5, 0);
@@ -178,7 +178,7 @@ export function refusal({ body, socketId }: Handshake, reason: Rejection): Buffe
   return packet(answer, socketId);
 }
 
-/** The answer to a conclusion that is taken. */
+/** The response that accepts a conclusion. */
 export function acceptance(
   { body, socketId }: Handshake,
   own: { socketId: number; latencyMs: number; window: number },

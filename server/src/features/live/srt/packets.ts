@@ -1,7 +1,7 @@
 /** The packets of SRT (draft-sharabayko-srt-01, section 3) that a receiver reads and writes. */
 
 export const headerBytes = 16;
-/** Sequence numbers have 31 bits. */
+/** Sequence numbers are 31 bits wide. */
 const sequenceMask = 0x7fff_ffff;
 const controlBit = 0x8000_0000;
 
@@ -32,10 +32,10 @@ export type SrtData = {
   readonly payload: Buffer;
 };
 
-/** Sequence numbers of packets, both included. */
+/** A range of sequence numbers, inclusive at both ends. */
 export type SequenceRange = { readonly first: number; readonly last: number };
 
-/** Reads a datagram; null for one that is no SRT. */
+/** Parses a datagram. Returns null if it is not SRT. */
 export function readPacket(bytes: Buffer): SrtPacket | null {
   if (bytes.length < headerBytes) return null;
   const first = bytes.readUInt32BE(0);
@@ -54,7 +54,7 @@ export type Control = {
   readonly info?: number;
   readonly body?: Buffer;
   readonly target: number;
-  /** Since the connection began, in milliseconds. */
+  /** Milliseconds since the start of the connection. */
   readonly atMs: number;
 };
 
@@ -68,7 +68,7 @@ export function controlPacket({ control, info = 0, body, target, atMs }: Control
   return bytes;
 }
 
-/** How far `one` is ahead of `other`, by the shorter way around. */
+/** The signed distance from `other` to `one`, by the shorter way around the number space. */
 export function sequenceDistance(one: number, other: number): number {
   const distance = (one - other) & sequenceMask;
   return distance > sequenceMask >>> 1 ? distance - sequenceMask - 1 : distance;
@@ -78,7 +78,7 @@ export function sequenceAfter(sequence: number, steps = 1): number {
   return (sequence + steps) & sequenceMask;
 }
 
-/** The body of a loss report (appendix A). */
+/** Encodes the body of a loss report (appendix A). */
 export function lossList(ranges: readonly SequenceRange[]): Buffer {
   const words = ranges.flatMap(({ first, last }) =>
     first === last ? [first] : [(first | controlBit) >>> 0, last],

@@ -1,12 +1,12 @@
 /**
- * Puts the packets of a connection into their order, and knows which are missing. A packet that is lost
- * is waited for as long as the one behind it has waited for less than the latency.
+ * Restores the order of a connection's packets and tracks which are missing. A gap is skipped once the
+ * packet after it has waited for the full latency.
  */
 import { sequenceAfter, sequenceDistance, type SequenceRange } from './packets.ts';
 
-/** Packets ahead of the first missing one. */
+/** How many packets may be held beyond the first missing one. */
 export const windowPackets = 8_192;
-/** Ranges in one report, so that it fits into a datagram. */
+/** The most ranges per loss report, so that it fits into a datagram. */
 const maxRanges = 100;
 
 type Stored = { readonly payload: Buffer; readonly arrivedMs: number };
@@ -15,7 +15,7 @@ export class Reordering {
   readonly #latencyMs: number;
   readonly #stored = new Map<number, Stored>();
   #next: number;
-  /** Behind the furthest packet that was seen. */
+  /** One past the highest sequence number seen. */
   #end: number;
 
   constructor(firstSequence: number, latencyMs: number) {
@@ -24,7 +24,7 @@ export class Reordering {
     this.#latencyMs = latencyMs;
   }
 
-  /** The first packet that is not handed on. */
+  /** The first packet that has not been delivered. */
   get next(): number {
     return this.#next;
   }
@@ -33,7 +33,7 @@ export class Reordering {
     return windowPackets - this.#stored.size;
   }
 
-  /** Takes a packet. @returns the packets that are missing before it, the first time this shows */
+  /** Adds a packet. Returns the gap before it the first time that the gap is noticed. */
   take(sequence: number, payload: Buffer, nowMs: number): SequenceRange | null {
     const ahead = sequenceDistance(sequence, this.#next);
     if (ahead < 0 || ahead >= windowPackets || this.#stored.has(sequence)) return null;
@@ -45,14 +45,14 @@ export class Reordering {
     return gap;
   }
 
-  /** The sender has given these up. */
+  /** Drops packets that the sender will not send again. */
   drop({ first, last }: SequenceRange): void {
     const isHead = sequenceDistance(first, this.#next) <= 0;
     const ahead = sequenceDistance(last, this.#next);
     if (isHead && ahead >= 0 && ahead < windowPackets) this.#skipTo(sequenceAfter(last));
   }
 
-  /** Hands on what is complete, and what is behind a loss that was waited for long enough. */
+  /** Yields packets that are in order, and those after a gap that has timed out. */
   *ready(nowMs: number): Generator<Buffer> {
     while (this.#stored.size > 0) {
       const found = this.#stored.get(this.#next);
@@ -69,7 +69,7 @@ export class Reordering {
     }
   }
 
-  /** What is missing between packets that are there. */
+  /** The gaps between received packets. */
   missing(): SequenceRange[] {
     const ranges: SequenceRange[] = [];
     if (this.#stored.size === 0) return ranges;

@@ -1,4 +1,4 @@
-/** The receiving side of an SRT connection in live mode: what it answers, and what it hands on. */
+/** The receiving side of an SRT connection in live mode: acknowledgements, loss reports, delivery. */
 import {
   controlPacket,
   controlType,
@@ -10,17 +10,17 @@ import {
 } from './packets.ts';
 import { Reordering } from './reordering.ts';
 
-/** An estimate of the round trip until the first one is measured (section 4.10). */
+/** The initial round-trip estimate (section 4.10). */
 const firstRoundTripMs = 100;
 const leastReportEveryMs = 20;
 const keepAliveEveryMs = 1_000;
-/** Acknowledgements whose own acknowledgement is waited for. */
+/** The most acknowledgements to remember until they are acknowledged themselves. */
 const maxOpenAcknowledgements = 64;
 
 export type ReceiverOptions = {
   readonly firstSequence: number;
   readonly latencyMs: number;
-  /** The socket id of the sender. */
+  /** The sender's socket ID. */
   readonly target: number;
   readonly send: (bytes: Buffer) => void;
 };
@@ -34,7 +34,7 @@ export class SrtReceiver {
   #varianceMs = firstRoundTripMs / 2;
   #acknowledged: number;
   #number = 0;
-  /** When acknowledgements were sent, by their number. */
+  /** The send time of each acknowledgement, by its number. */
   readonly #open = new Map<number, number>();
   #sentMs = -Infinity;
   #reportedMs = -Infinity;
@@ -62,12 +62,12 @@ export class SrtReceiver {
     return control === controlType.shutdown ? 'shutdown' : null;
   }
 
-  /** Hands on what is complete, and what is behind a loss that was waited for long enough. */
+  /** Yields packets that are in order, and those after a gap that has timed out. */
   ready(nowMs: number): Generator<Buffer> {
     return this.#packets.ready(nowMs);
   }
 
-  /** Tells the sender what has arrived and what has not. */
+  /** Sends acknowledgements and loss reports. */
   report(nowMs: number): void {
     const { next } = this.#packets;
     const isRepeated = nowMs - this.#sentMs > this.#roundTripMs + 4 * this.#varianceMs;
@@ -94,7 +94,7 @@ export class SrtReceiver {
     for (const number of this.#open.keys()) {
       if (number <= this.#number - maxOpenAcknowledgements) this.#open.delete(number);
     }
-    // The rates at the end are for congestion control, which live mode does without.
+    // The trailing rates serve congestion control, which live mode does not use.
     const [roundTrip, variance] = [this.#roundTripMs * 1_000, this.#varianceMs * 1_000];
     const words = [next, Math.round(roundTrip), Math.round(variance), freePackets, 0, 0, 0];
     const body = Buffer.alloc(words.length * 4);
@@ -102,7 +102,7 @@ export class SrtReceiver {
     this.#say({ control: controlType.acknowledgement, info: this.#number, body }, nowMs);
   }
 
-  /** Section 4.10. */
+  /** Updates the round-trip estimate (section 4.10). */
   #measure(number: number, nowMs: number): void {
     const sentMs = this.#open.get(number);
     if (sentMs === undefined) return;

@@ -1,14 +1,14 @@
 /**
- * Listens for publishers by SRT.
+ * Accepts SRT publishers.
  *
- *   induction ── answered, nothing kept ──▶ conclusion with a valid cookie ──▶ judged
- *                                                  ├── refused, told after a while
+ *   induction ── answered, nothing kept ──▶ conclusion with a valid cookie ──▶ validated
+ *                                                  ├── rejected after a delay
  *                                                  └── accepted ──▶ session ──▶ closed
  *
- * 1. Nothing is kept for who has not proven its address by a cookie.
- * 2. Handshakes that are being judged, and sessions, are bounded in number. A newcomer takes the place of
- *    a handshake that was refused and waits for its answer.
- * 3. What belongs to none of them is dropped.
+ * 1. No state is kept for a caller that has not proven its address with a cookie.
+ * 2. Pending handshakes and sessions are bounded. A new handshake may replace a rejected one whose
+ *    response is still delayed.
+ * 3. Datagrams that belong to neither are dropped.
  */
 import { randomInt } from 'node:crypto';
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
@@ -37,10 +37,10 @@ import { SrtReceiver } from './srt-receiver.ts';
 import { SrtSession } from './srt-session.ts';
 
 export type SrtServerLimits = {
-  /** Each has a media process of its own. */
+  /** Each session runs a media process. */
   readonly maxSessions: number;
   readonly maxHandshakes: number;
-  /** Encoders give up soon. */
+  /** Encoders give up after a few seconds. */
   readonly maxRefusalMs: number;
   readonly silenceMs: number;
   readonly memoryLimitBytes: number;
@@ -54,7 +54,7 @@ export type SrtServerParts = {
   readonly log: Logger;
 };
 
-/** Waiting longer for a lost packet than the encoder asks costs nothing while none is lost. */
+/** The minimum latency. Without packet loss, more latency than the encoder requested costs nothing. */
 const leastLatencyMs = 1_000;
 const mostLatencyMs = 10_000;
 const tickMs = 10;
@@ -73,7 +73,7 @@ export class SrtServer implements AsyncDisposable {
   readonly #limits: SrtServerLimits;
   readonly #parts: SrtServerParts;
   readonly #cookies = new Cookies();
-  /** By this side's socket id, and by `nameOf` the caller. */
+  /** Sessions by local socket ID, and below by the caller's `nameOf`. */
   readonly #sessions = new Map<number, Established>();
   readonly #callers = new Map<string, Established>();
   readonly #judged = new Map<string, Judged>();
@@ -85,7 +85,7 @@ export class SrtServer implements AsyncDisposable {
     this.#parts = parts;
   }
 
-  /** @throws when the port cannot be had */
+  /** @throws if the port can't be bound */
   async listen({ port, host }: { port: number; host: string }): Promise<void> {
     const { address, family } = await lookup(host);
     const socket = createSocket({ type: family === 6 ? 'udp6' : 'udp4' });
@@ -138,7 +138,7 @@ export class SrtServer implements AsyncDisposable {
       return;
     }
     if (!this.#cookies.isValid(handshake.cookie, place)) return;
-    // Callers repeat themselves until they are answered.
+    // Callers repeat a handshake until they get a response.
     const caller = `${place} ${handshake.socketId}`;
     const known = this.#callers.get(caller);
     if (known !== undefined) this.#send(known.accepted, peer);
@@ -233,7 +233,7 @@ export class SrtServer implements AsyncDisposable {
   }
 
   #send(bytes: Buffer, { address, port }: Peer): void {
-    // What does not leave is like what is lost on the way.
+    // A failed send is treated like packet loss.
     this.#socket?.send(bytes, port, address, () => undefined);
   }
 }

@@ -1,10 +1,10 @@
 /**
- * One publisher by SRT, from its accepted handshake on.
+ * A single SRT publisher, from its accepted handshake to the end.
  *
  *   datagrams ──▶ in order ──▶ media child: MPEG-TS to FLV ──▶ messages ──▶ publication
  *        ◀── acknowledgements and loss reports
  *
- * It ends like a connection of RTMP: what arrived is stored before `closed` is called.
+ * As with RTMP connections, all received media is stored before `closed` is called.
  */
 import type { Scratch } from '../../../platform/storage/scratch.ts';
 import { hourMs } from '../../../platform/time.ts';
@@ -25,14 +25,14 @@ export type SessionOptions = {
   readonly handlers: RtmpHandlers;
   readonly scratch: Scratch;
   readonly memoryLimitBytes: number;
-  /** Longest time without media. */
+  /** The longest time without media before the session ends. */
   readonly silenceMs: number;
 };
 
 const deadlineMs = 25 * hourMs;
-/** How long the end of a connection waits for its last media. */
+/** How long to wait for the last media when a connection ends. */
 const finishMs = 5_000;
-/** Bytes that wait for the media child, or for the database. */
+/** The most bytes to queue for the media child or the database. */
 const maxUntakenBytes = 32 * 1024 * 1024;
 
 export class SrtSession implements PublisherConnection {
@@ -47,19 +47,19 @@ export class SrtSession implements PublisherConnection {
   #handingBytes = 0;
   #heardMs = performance.now();
   #isClosing = false;
-  /** What went wrong first; null for an orderly end. */
+  /** The first error, or null after a clean end. */
   #reason: Error | null = null;
 
   constructor(options: SessionOptions) {
     this.#options = options;
   }
 
-  /** Resolves when everything that was received is stored. */
+  /** Resolves once all received media is stored. */
   get closed(): Promise<void> {
     return this.#over.promise;
   }
 
-  /** Begins to hand media on; call it once. */
+  /** Starts delivery. Must be called once. */
   run(publication: RtmpPublication): void {
     void this.#run(publication);
   }
@@ -75,7 +75,7 @@ export class SrtSession implements PublisherConnection {
     if (receiver.receive(packet, nowMs) === 'shutdown') this.#end(null);
   }
 
-  /** Does what is due; call it every few milliseconds. */
+  /** Runs the timers. Must be called every few milliseconds. */
   tick(nowMs: number): void {
     if (this.#isClosing) return;
     this.#takeReady(nowMs);
@@ -98,7 +98,7 @@ export class SrtSession implements PublisherConnection {
       const { signal } = this.#kill;
       const limits = { memoryLimitBytes, deadlineMs, signal };
       this.#remux = new LiveRemux({ ...limits, workDir: folder.path, onFlv });
-      // It may have been closed meanwhile.
+      // The session may have been closed during the wait.
       if (this.#isClosing) this.#finish(this.#remux);
       await this.#remux.ended;
       await this.#handing;
@@ -108,7 +108,7 @@ export class SrtSession implements PublisherConnection {
     this.#end(failure);
     await this.#handing.catch(() => undefined);
     await handlers.closed(this.#reason);
-    // As with RTMP, the encoder knows by the end of its connection that all of it is stored.
+    // As with RTMP, closing the connection tells the encoder that everything is stored.
     receiver.shutDown();
     this.#over.resolve();
   }
@@ -121,7 +121,7 @@ export class SrtSession implements PublisherConnection {
     if (this.#remux !== null) this.#finish(this.#remux);
   }
 
-  /** What has arrived is still copied, within a time. */
+  /** Copies what has already arrived, within a time limit. */
   #finish(remux: LiveRemux): void {
     this.#flush(remux);
     remux.end();

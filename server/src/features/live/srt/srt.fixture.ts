@@ -1,4 +1,4 @@
-/** Datagrams as a caller sends them. */
+/** Builds the datagrams of an SRT caller. */
 import { controlPacket, controlType } from './packets.ts';
 
 export type CallerFields = {
@@ -7,7 +7,7 @@ export type CallerFields = {
   version?: number;
   latencyMs?: number;
   streamId?: string;
-  /** Of the request; with them it is cut off behind its flags. */
+  /** Flags of the handshake extension. If given, the extension is truncated after them. */
   flags?: number;
 };
 

@@ -1,4 +1,4 @@
-/** Copies the packets of a broadcast from MPEG-TS to FLV, while it goes on. Nothing is encoded. */
+/** Remuxes a live broadcast from MPEG-TS to FLV without encoding. */
 import {
   BitStreamFilter,
   BitStreamFilterContext,
@@ -29,13 +29,13 @@ import { readOrders, say } from './conversation.ts';
 import { check, received, required } from './engine.ts';
 
 const IO_BYTES = 64 * 1024;
-/** Bounds the search for the first key frame. */
+/** Limits the search for the first key frame. */
 const PROBE_BYTES = 20_000_000n;
 const PROBE_MICROSECONDS = 5_000_000n;
 
 /**
- * Filters that bring packets into the form of FLV. The one for pictures passes on parameter sets that
- * change in mid-stream.
+ * Bitstream filters that convert packets for FLV. The video filter preserves parameter sets that change
+ * mid-stream.
  */
 const FILTERS: ReadonlyMap<AVCodecID, string> = new Map([
   [AV_CODEC_ID_H264, 'extract_extradata'],
@@ -45,7 +45,7 @@ const FILTERS: ReadonlyMap<AVCodecID, string> = new Map([
 
 const answer: (message: RemuxAnswer) => Promise<void> = say;
 
-/** Works until it is told to end. */
+/** Runs until it is told to end. */
 export async function remux(): Promise<object> {
   const input = await openInput();
   const lanes = chooseStreams(input).map((stream) => openLane(stream));
@@ -86,13 +86,13 @@ async function openInput(): Promise<FormatContext> {
   return input;
 }
 
-/** Gives FFmpeg the bytes that arrive, and the end once it is told. */
+/** Feeds arriving bytes to FFmpeg, and signals the end of input. */
 function reader(orders: AsyncGenerator<RemuxOrder>) {
   let rest: Buffer = Buffer.alloc(0);
   let taken = 0;
   let isOver = false;
   return async (size: number): Promise<Buffer | null> => {
-    // FFmpeg asks again behind the end.
+    // FFmpeg reads again after the end.
     while (rest.length === 0 && !isOver) {
       const next = await orders.next();
       if (next.done === true || next.value.type === 'end') {
@@ -110,7 +110,11 @@ function reader(orders: AsyncGenerator<RemuxOrder>) {
   };
 }
 
-/** The first picture and the first sound. @throws MediaError for a codec that is not taken */
+/**
+ * Selects the first video and the first audio stream.
+ *
+ * @throws {MediaError} if a codec is not supported
+ */
 function chooseStreams(input: FormatContext): Stream[] {
   const { streams } = input;
   const chosen = [AVMEDIA_TYPE_VIDEO, AVMEDIA_TYPE_AUDIO].flatMap((type) => {
@@ -181,12 +185,12 @@ async function pass(packet: Packet, lane: Lane, output: FormatContext): Promise<
 async function write(packet: Packet, lane: Lane, output: FormatContext): Promise<void> {
   const { dts } = packet;
   const to = required(lane.to, 'a track');
-  // The first packets of a line that was joined in mid-stream may lack a time, and a damaged one repeats it.
+  // The first packets of a stream joined midway may lack a timestamp, and damaged ones repeat it.
   if (dts === AV_NOPTS_VALUE || packet.pts === AV_NOPTS_VALUE) return;
   packet.rescaleTs(lane.from.timeBase, to.timeBase);
   if (packet.dts === lane.lastDts) return;
   lane.lastDts = packet.dts;
   packet.streamIndex = to.index;
-  // Not interleaved: a track that pauses must not hold the other one back.
+  // Not interleaved, so that a track that pauses does not hold back the other.
   check(await output.writeFrame(packet), 'write FLV');
 }
