@@ -33,7 +33,7 @@ const hasRequest = 1;
 const firstRefusal = 1_000;
 const cookieLifeMs = 60_000;
 
-/** Rejection codes from libsrt and the SRT access control guidelines. Encoders display them. */
+/** SrtRejection codes from libsrt and the SRT access control guidelines. Encoders display them. */
 export const rejection = {
   rogue: 4,
   version: 8,
@@ -46,7 +46,7 @@ export const rejection = {
   overload: 1_402,
   forbidden: 1_403,
 } as const;
-export type Rejection = (typeof rejection)[keyof typeof rejection];
+export type SrtRejection = (typeof rejection)[keyof typeof rejection];
 
 export type Handshake = {
   readonly kind: 'induction' | 'conclusion';
@@ -59,7 +59,7 @@ export type Handshake = {
   /** Empty if the caller sent none. */
   readonly streamId: string;
   /** The reason to reject the handshake regardless of its stream ID, or null. */
-  readonly problem: Rejection | null;
+  readonly problem: SrtRejection | null;
   readonly body: Buffer;
 };
 
@@ -88,8 +88,8 @@ type Extensions = Pick<Handshake, 'latencyMs' | 'streamId' | 'problem'>;
 
 function readExtensions(bytes: Buffer): Extensions | null {
   let [latencyMs, streamId] = [0, ''];
-  let problem: Rejection | null = rejection.rogue;
-  const problems: Rejection[] = [];
+  let problem: SrtRejection | null = rejection.rogue;
+  const problems: SrtRejection[] = [];
   for (let at = 0; at + 4 <= bytes.length;) {
     const start = at + 4;
     const end = start + bytes.readUInt16BE(at + 2) * 4;
@@ -109,7 +109,7 @@ function readExtensions(bytes: Buffer): Extensions | null {
   return { latencyMs, streamId, problem: problem ?? problems[0] ?? null };
 }
 
-function problemOf(type: number, content: Buffer): Rejection[] {
+function problemOf(type: number, content: Buffer): SrtRejection[] {
   if (type === extensionType.keyMaterial) return [rejection.encryption];
   if (type === extensionType.filter) return [rejection.filter];
   if (type === extensionType.group) return [rejection.group];
@@ -170,7 +170,7 @@ export function inductionAnswer({ body, socketId }: Handshake, cookie: number): 
 }
 
 /** The response that rejects a conclusion. */
-export function refusal({ body, socketId }: Handshake, reason: Rejection): Buffer {
+export function refusal({ body, socketId }: Handshake, reason: SrtRejection): Buffer {
   const answer = Buffer.from(body.subarray(0, handshakeBytes));
   answer.writeUInt32BE(version5, 0);
   answer.writeUInt32BE(0, 4);

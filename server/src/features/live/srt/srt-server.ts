@@ -29,7 +29,7 @@ import {
   rejection,
   streamKeyOfId,
   type Handshake,
-  type Rejection,
+  type SrtRejection,
 } from './handshake.ts';
 import { controlType, readPacket } from './packets.ts';
 import { windowPackets } from './reordering.ts';
@@ -63,7 +63,7 @@ const refusals = {
   unknown: rejection.unauthorized,
   ended: rejection.forbidden,
   full: rejection.overload,
-} as const satisfies Record<RtmpRefusal, Rejection>;
+} as const satisfies Record<RtmpRefusal, SrtRejection>;
 
 type Peer = Pick<RemoteInfo, 'address' | 'port'>;
 type Established = { readonly session: SrtSession; readonly peer: Peer; readonly accepted: Buffer };

@@ -20,7 +20,7 @@ import { FlvReader } from './flv-reader.ts';
 import type { SrtPacket } from './packets.ts';
 import type { SrtReceiver } from './srt-receiver.ts';
 
-export type SessionOptions = {
+export type SrtSessionOptions = {
   readonly receiver: SrtReceiver;
   readonly handlers: RtmpHandlers;
   readonly scratch: Scratch;
@@ -36,7 +36,7 @@ const finishMs = 5_000;
 const maxUntakenBytes = 32 * 1024 * 1024;
 
 export class SrtSession implements PublisherConnection {
-  readonly #options: SessionOptions;
+  readonly #options: SrtSessionOptions;
   readonly #kill = new AbortController();
   readonly #flv = new FlvReader();
   readonly #over = Promise.withResolvers<void>();
@@ -50,7 +50,7 @@ export class SrtSession implements PublisherConnection {
   /** The first error, or null after a clean end. */
   #reason: Error | null = null;
 
-  constructor(options: SessionOptions) {
+  constructor(options: SrtSessionOptions) {
     this.#options = options;
   }
 
