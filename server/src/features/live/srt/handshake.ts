@@ -33,7 +33,7 @@ const hasRequest = 1;
 const firstRefusal = 1_000;
 const cookieLifeMs = 60_000;
 
-/** SrtRejection codes from libsrt and the SRT access control guidelines. Encoders display them. */
+/** Rejection codes from libsrt and the SRT access control guidelines. Encoders display them. */
 export const rejection = {
   rogue: 4,
   version: 8,

@@ -1,0 +1,1 @@
+import{_ as e,o as i,c as t,ag as a}from"./chunks/framework.CSOZ2BAP.js";const c=JSON.parse('{"title":"Keys","description":"","frontmatter":{},"headers":[],"relativePath":"keys.md","filePath":"keys.md"}'),n={name:"keys.md"};function h(o,s,r,d,l,p){return i(),t("div",null,[...s[0]||(s[0]=[a("",32)])])}const F=e(n,[["render",h]]);export{c as __pageData,F as default};

@@ -1,1 +1,0 @@
-import{_ as e,o as i,c as a,ag as t}from"./chunks/framework.CSOZ2BAP.js";const c=JSON.parse('{"title":"Keys","description":"","frontmatter":{},"headers":[],"relativePath":"keys.md","filePath":"keys.md"}'),n={name:"keys.md"};function h(o,s,d,r,l,p){return i(),a("div",null,[...s[0]||(s[0]=[t("",32)])])}const F=e(n,[["render",h]]);export{c as __pageData,F as default};
