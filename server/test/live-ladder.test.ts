@@ -167,14 +167,19 @@ const firstOfRung = (stream: Stream, after: number) =>
     return last !== undefined && last.number > after && !last.isGap ? last : null;
   });
 
-test('a killed process leaves a gap in its rung, which returns', async () => {
+test('a killed process leaves at most gaps in its rung, which returns', async () => {
   const stream = await createStream(service, { dvrWindow: 600 });
   await using publishing = await publish(port, stream.streamKey, 2, 'h264', portrait);
   const { number } = await firstOfRung(stream, 0);
   await signalMediaChildren('SIGKILL');
   const back = await firstOfRung(stream, number + 2);
-  const now = await rungNow(stream);
-  assert.ok(now.some(({ isGap }) => isGap));
+  // The next process may be there before a segment is due: then there is no gap.
+  const numbers = (await rungNow(stream)).map((segment) => segment.number);
+  const [first = 0] = numbers;
+  assert.deepEqual(
+    numbers,
+    numbers.map((_, index) => first + index),
+  );
   const { health } = await read(stream);
   assert.equal(health.renditions[0].state, 'live');
   assert.ok(back.number > number);
