@@ -200,19 +200,18 @@ export function trackMethods(app: HttpApp): {
   return {
     complete() {
       // Wildcards are left to the router.
-      const complete = Array.from(paths).filter(([url]) => !url.includes('*'));
-      for (const [url, { methods, corsMethods, takesBeacons }] of complete) {
-        const declared = [...methods];
-        if (corsMethods.size > 0) {
-          addPreflight(app, url, declared, takesBeacons);
-          declared.push('OPTIONS');
-        }
-        const allow = declared.toSorted().join(', ');
+      const plain = Array.from(paths).filter(([url]) => !url.includes('*'));
+      for (const [url, { methods, corsMethods, takesBeacons }] of plain) {
+        if (corsMethods.size > 0) addPreflight(app, url, [...methods, 'OPTIONS'], takesBeacons);
+      }
+      const declared = plain.map(([url, { methods }]) => ({ url, methods: [...methods] }));
+      for (const { url, methods } of declared) {
+        const allow = methods.toSorted().join(', ');
         byPath.on('GET', url, () => undefined, allow);
-        const hidden = complete
-          .filter(([other]) => other !== url && isMoreGeneral(other, url))
-          .flatMap(([, other]) => [...other.methods])
-          .filter((method) => !declared.includes(method));
+        const hidden = declared
+          .filter((other) => other.url !== url && isMoreGeneral(other.url, url))
+          .flatMap((other) => other.methods)
+          .filter((method) => !methods.includes(method));
         if (hidden.length > 0) refuseMethods(app, url, [...new Set(hidden)], allow);
       }
     },

@@ -59,6 +59,9 @@ app.get('/locked', { config: { access: 'secret' } }, () => ({ data: 'in' }));
 app.get('/broken', { config: { access: 'public' } }, () => {
   throw new Error('select secret from /etc/passwd');
 });
+app.post('/items/special', { config: { access: 'secret' } }, () => ({ data: 'in' }));
+app.get('/items/:id/parts', { config: { access: 'publishable' } }, () => ({ data: 'in' }));
+app.post('/items/special/parts', { config: { access: 'secret' } }, () => ({ data: 'in' }));
 app.get('/items/:id', { config: { access: 'public' } }, (request) => ({
   data: (request.params as { id: string }).id,
 }));
@@ -274,6 +277,22 @@ test('every method that a route lacks is 405 with what it has', async () => {
     ]);
     assert.deepEqual(statuses, [405], method);
     assert.match(text, /allow: GET, HEAD/i, method);
+  }
+});
+
+test('a fixed path is not taken for one with a parameter, whatever its methods', async () => {
+  const cases = [
+    ['GET', '/items/special'],
+    ['GET', '/items/special/parts'],
+    ['OPTIONS', '/items/special/parts'],
+    ['PATCH', '/items/special/parts'],
+  ];
+  for (const [method, path] of cases) {
+    const { statuses, text } = await sendRaw(url, [
+      lines(`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 0'),
+    ]);
+    assert.deepEqual(statuses, [405], `${method} ${path}`);
+    assert.match(text, /allow: POST\r/i, `${method} ${path}`);
   }
 });
 
