@@ -60,7 +60,7 @@ const styles = {
   'reelfeed-shelf': ['shelf'],
 };
 
-/** What an element fetches only when it is wanted: its module, as the sources import it, and its name. */
+/** Modules that an element loads on demand: the import specifier, and the name of the built file. */
 const later = {
   'hls.js': ['hls.js/dist/hls.light.mjs', 'hls'],
   './menu.ts': ['src/menu.ts', 'reelfeed-menu'],

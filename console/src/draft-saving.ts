@@ -1,4 +1,4 @@
-/** What is sent of an edited resource, for which version, and when somebody has to choose. */
+/** Decides which edited fields to send, for which version, and when the editor must resolve a conflict. */
 import { ReelfeedError } from '@reelfeed/client/session';
 
 /** The stored version of a resource and its `ETag`, which is null where it has none. */

@@ -1,4 +1,4 @@
-/** What hls.js is told: how far it loads ahead, how often it repeats requests, where it starts. */
+/** The hls.js configuration: buffer length, retries and start position. */
 import type { HlsConfig, LoadPolicy } from 'hls.js';
 import { type Conditions } from './conditions.ts';
 import { broadcastConfig } from './live-edge.ts';

@@ -14,7 +14,7 @@ import { type ArticleCard } from './types.ts';
 import { webAddress, type Slide } from '@reelfeed/client/playing';
 import { type Texts } from './texts.ts';
 
-/** What a viewer can do with the slide before them; other slides cannot be reached. */
+/** Actions on the active slide. Other slides are inert. */
 export type SlideActions = {
   togglePlay(): void;
   toggleLike(): void;

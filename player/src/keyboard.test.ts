@@ -27,7 +27,7 @@ const end = new AbortController();
 let swipeKeys = { before: '', after: '' };
 listenToKeys(document, actions, { signal: end.signal, swipeKeys: () => swipeKeys });
 
-/** What a key did, and whether the browser is kept from doing its own. */
+/** The action of a key, and whether the browser's default was prevented. */
 function press(key: string, at = 'text', given: KeyboardEventInit = {}): string {
   done = [];
   const event = new window.KeyboardEvent('keydown', {

@@ -14,7 +14,7 @@ type Parts = {
   readonly close: () => void;
 };
 
-/** What this page's viewer has rejected, as long as the feed keeps the item. */
+/** Items and creators that the viewer has rejected on this page, as long as the feed keeps the item. */
 const refused = new WeakMap<FeedItem, Set<Scope>>();
 const reported = new WeakMap<FeedItem, string>();
 

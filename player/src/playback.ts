@@ -111,7 +111,7 @@ export class Playback {
     return { rendition, codec: level.videoCodec ?? null };
   }
 
-  /** What is shown now, for the meter of watch time. */
+  /** The current playback state, for measuring watch time. */
   sample(atMs: number): Sample {
     const { video, level } = this;
     return {
@@ -341,7 +341,7 @@ export class Playback {
     });
   }
 
-  /** What the element says is about the clip that is watched, and not the echo of a failure. */
+  /** Whether the element's event belongs to the current clip, rather than to an earlier failure. */
   get #isWatched(): boolean {
     return this.#active && this.#state !== 'failed';
   }

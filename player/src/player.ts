@@ -200,7 +200,7 @@ export class Player implements SlideActions, KeyActions {
     await this.list.retry();
   }
 
-  /** What the menu of the slide that is watched can do. */
+  /** The menu actions of the active slide. */
   get menu(): MenuActions {
     return menuActions(this.#options, this.#pool, this.#reactions, () => this.#column.slideAt(0));
   }
@@ -224,7 +224,7 @@ export class Player implements SlideActions, KeyActions {
     clearTimeout(this.#skipTimer);
     for (const view of this.#column.views) view.pictures?.stop();
     const slide = this.#column.slideAt(0);
-    // What was playing when the element was hidden stays where it is.
+    // A clip that was playing when the element was hidden keeps its position.
     const waits = this.#hidden && this.#pool.active === null;
     this.#pool.show({
       previous: waits ? null : this.#source(-1),

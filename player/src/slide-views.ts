@@ -42,7 +42,7 @@ export function makeSlideView(
   return view;
 }
 
-/** What plays in a slide; null where there is no slide, or no video in it. */
+/** The video element of a slide, or null if there is no slide or it has no video. */
 export function sourceOf(
   view: ItemView | null,
   permissions: PlayerOptions['permissions'],

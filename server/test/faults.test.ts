@@ -162,7 +162,7 @@ test(
       await pause(50 + random() * 900, 'the kill comes at any moment');
       const kind = kinds[Math.floor(random() * kinds.length)] ?? 'service';
       if (await strike(instance, kind)) struck.push(kind);
-      // What is sent during recovery must be rejected or kept, too.
+      // Events sent during recovery must be either rejected or kept, too.
       await pause(random() * 200, 'more is sent meanwhile');
       stopping.abort();
       await uploading;

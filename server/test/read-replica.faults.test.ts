@@ -80,7 +80,7 @@ test('reports come from the replica while it is near enough', options, async () 
   assert.ok(performance.now() - pausedAt < maxLagMs, 'this machine is too slow for this test');
   assert.equal(old.likes, 1, 'the replica answered');
   assert.ok(old.asOfMs < answeredAt, 'asOf tells its lag');
-  // What the replica does not have is read from the primary.
+  // Rows that the replica lacks are read from the primary.
   const made = await call('POST', '/v1/content/upload', { body: { title: 'New' } });
   const item = await call('GET', `/v1/analytics/content/${made.body.data.id}`);
   assert.equal(item.status, 200, 'an item that the replica does not know yet');

@@ -154,7 +154,7 @@ test('a publishable key, other scopes and a lower role are 403, whatever is sent
   }
 });
 
-/** Whatever a caller with the right sends, the answer is a described one and shows only its own. */
+/** Any request by an authorized caller gets a documented response that contains only its own data. */
 async function checkAnswer(ask: Ask, operation: Operation, request: GeneratedRequest) {
   const reply = await ask(operation, request);
   const { responses } = operation;

@@ -16,7 +16,7 @@ function csvField(value: CsvValue): string {
 }
 
 /**
- * What spreadsheets interpret as a formula, including full-width signs
+ * Prefixes that spreadsheets interpret as a formula, including full-width signs
  * (https://owasp.org/www-community/attacks/CSV_Injection). Matches leading apostrophes too, so that
  * removing one apostrophe from every match restores the original text.
  */

@@ -16,7 +16,7 @@ export type Finding = {
  * idempotent and removes nothing that anybody could need.
  */
 export type Fix = {
-  /** What it changes, such as `apply 2 migrations`. */
+  /** The change that the fix makes, such as `apply 2 migrations`. */
   action: string;
   apply: () => Promise<unknown>;
 };

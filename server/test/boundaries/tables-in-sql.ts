@@ -15,7 +15,7 @@ import {
 const token =
   /--.*|\/\*[\s\S]*?\*\/|\be'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\$\w*\$|"(?<quoted>(?:[^"]|"")+)"|(?<plain>[a-z_][\w$]*|\S)/gi;
 
-/** What a table, or the schema before it, stands behind, apart from commas. */
+/** Keywords that precede a table name or its schema, apart from commas. */
 const beforeTables = new Set(
   'from join into update using only exists on table view truncate lock copy references'.split(' '),
 );
@@ -40,7 +40,7 @@ export function tablesInSql(sql: string, known: ReadonlySet<string>): string[] {
       quoted?.replaceAll('""', '"') ?? plain?.toLowerCase() ?? '',
   ).filter((text) => text !== '');
   return tokens.filter((name, index) => {
-    // What is before a dot is a schema, or qualifies a column of a table that is named elsewhere.
+    // A name before a dot is a schema, or a table that is also named elsewhere.
     if (!known.has(name) || tokens[index + 1] === '.') return false;
     const isQualified = tokens[index - 1] === '.';
     const before = tokens.slice(0, isQualified ? index - 2 : index);

@@ -99,7 +99,7 @@ async function settle(
     }
     return waiting.size === 0 ? true : null;
   };
-  // What never settles counts as lost.
+  // Operations that never settle count as lost.
   await eventually(what, look, settleMs).catch(() => null);
   return { what, all: ids.size, kept };
 }

@@ -37,7 +37,7 @@ function walk(value: unknown, source: string, found: Mutant[]): void {
     return;
   }
   if (!isNode(value) || isWithoutEffect(value)) return;
-  // Of `a as B` and `a!`, only the expression is there at run time.
+  // Only the expression of `a as B` and `a!` exists at run time.
   if (value.type.startsWith('TS')) return walk(value['expression'], source, found);
   found.push(...mutantsAt(value, source));
   for (const inner of Object.values(value)) walk(inner, source, found);
@@ -47,7 +47,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
 }
 
-/** What is only said: imports, the messages of errors, lines of the log. */
+/** Code that only communicates: imports, error messages, log lines. */
 function isWithoutEffect(node: Node): boolean {
   if (node.type === 'ImportDeclaration') return true;
   if (node.type === 'NewExpression') return nameOf(node['callee']).endsWith('Error');

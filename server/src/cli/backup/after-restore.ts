@@ -1,4 +1,4 @@
-/** What a restore does besides the database and its media, and what it prints at its end. */
+/** The final steps of a restore, after the database and its media, and the summary it prints. */
 import { stat, writeFile } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
 import type { Config } from '../../app/config.ts';

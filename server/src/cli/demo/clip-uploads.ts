@@ -40,7 +40,7 @@ export async function uploadMissing(
 }
 
 /**
- * Waits until each uploaded clip is playable or has failed for good.
+ * Waits until each uploaded clip is playable or has failed permanently.
  *
  * @param onProgress called with the number of finished clips and the total whenever it grows
  */

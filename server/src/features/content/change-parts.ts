@@ -138,7 +138,7 @@ function fromChange(column: string, key: string, cast = ''): string {
     then (applied.change ->> '${key}')${cast} else content.${column} end`;
 }
 
-/** What a statement returns of the written rows. */
+/** The columns that a statement returns for each written row. */
 const defaultColumns = ['content_id', 'tags', 'visibility'] as const;
 
 function returning(columns: readonly string[]): RawBuilder<unknown> {

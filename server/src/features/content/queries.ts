@@ -284,7 +284,7 @@ export async function findPlaybackRules(db: Db, playbackId: string): Promise<Pla
   };
 }
 
-/** Those of the ids that belong to the organization's items, archived ones included. */
+/** The given IDs that belong to items of the organization, including archived items. */
 export async function selectExisting(
   db: Db,
   organizationId: string,

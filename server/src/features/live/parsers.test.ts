@@ -1,4 +1,4 @@
-/** Whatever the bytes, a parser returns or throws its own error. */
+/** For any input, a parser either returns or throws its documented error. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fuzz, parsers } from './parsers.fixture.ts';

@@ -83,7 +83,7 @@ export async function findStream(db: Db, key: LiveStreamKey): Promise<LiveStream
 /** The state of a stream and its visibility. */
 export type StreamState = LiveStreamRow & { visibility: Visibility };
 
-/** Those of the streams that exist and whose items are not archived. */
+/** The given streams that exist and whose items are not archived. */
 export async function findStates(
   db: Db,
   organizationId: string,

@@ -9,7 +9,7 @@ import { runInChild, type MediaTaskOptions } from './child-process.ts';
 
 const RemuxAnswerSchema = Type.Union([
   Type.Object({ type: Type.Literal('ready') }),
-  /** So many bytes have been read since the start. */
+  /** The number of bytes read since the start. */
   Type.Object({ type: Type.Literal('taken'), bytes: Type.Integer({ minimum: 0 }) }),
   /** Bytes of FLV in base64. */
   Type.Object({ type: Type.Literal('flv'), data: Type.String({ maxLength: 1024 * 1024 }) }),

@@ -8,7 +8,7 @@
  * 2. Without a model in `REELFEED_WHISPER_MODEL`, nothing more is detected and `language` stays
  *    absent.
  * 3. The language and the preparing track are written in one transaction, so a repeated job finds
- *    its track. A job that fails for good removes the track and keeps the language.
+ *    its track. A job that fails permanently removes the track and keeps the language.
  */
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';

@@ -224,7 +224,7 @@ export async function removeSession(tx: Tx, session: UploadSession): Promise<voi
     .execute();
 }
 
-/** Those of the sessions that still accept bytes. */
+/** The given sessions that still accept bytes. */
 export async function findOpenSessions(
   db: Db,
   sessionIds: readonly string[],

@@ -10,7 +10,7 @@ export type RetryPolicy = {
   readonly delayMs: (attempt: number) => number;
 };
 
-/** Why a job has failed for good. */
+/** Why a job has failed permanently. */
 export type JobFailure = {
   readonly jobId: number;
   readonly organizationId: string;
@@ -38,7 +38,7 @@ type JobRules<Payload> = {
    */
   readonly sharesPlaces?: boolean;
   /**
-   * Runs when the job has failed for good, in the transaction that marks it as failed. Its only
+   * Runs when the job has failed permanently, in the transaction that marks it as failed. Its only
    * effect must be rows of this transaction. It also runs for a job whose handler never answered.
    */
   readonly onExhausted?: (tx: Tx, payload: Payload, failure: JobFailure) => Promise<void>;

@@ -21,7 +21,7 @@ export function skipped(reason: string): JobAnswer {
   return { outcome: 'skipped', reason };
 }
 
-/** A failure that is not retryable fails the job for good. A throw is retryable. */
+/** A failure that is not retryable fails the job permanently. A throw is retryable. */
 export function failed(reason: string, options: { retryable: boolean }): JobAnswer {
   return { outcome: 'failed', reason, retryable: options.retryable };
 }

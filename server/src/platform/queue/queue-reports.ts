@@ -65,7 +65,7 @@ export type FailedJob = {
   readonly failedAt: Date;
 };
 
-/** The jobs that failed for good, latest first, at most `limit`. */
+/** The jobs that failed permanently, latest first, at most `limit`. */
 export async function listFailedJobs(db: Db, limit = 100): Promise<FailedJob[]> {
   const { rows } = await sql<FailedJob>`
     select job_id as "jobId", organization_id as "organizationId", name, payload, attempts,

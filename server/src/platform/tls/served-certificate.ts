@@ -32,7 +32,7 @@ export class ServedCertificate implements AsyncDisposable {
   readonly #reading: AsyncDisposable;
   #pair: CertificatePair;
   /**
-   * What was last read, and what was last judged: the contents, or the reason why there are none.
+   * The contents last read and last checked, or the reason why there are none.
    */
   #read: string | null = null;
   #judged: string | null = null;

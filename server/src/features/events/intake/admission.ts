@@ -34,7 +34,7 @@ const maxArrivingBytes = 16 * 1024 * 1024;
 /** A phone that switches networks is silent for some seconds. */
 const maxSilenceMs = 10_000;
 const silenceCheckMs = 1_000;
-/** What a request costs besides its body. */
+/** The fixed cost of a request, excluding its body. */
 const minBytes = 1024;
 /** Assumed size of a body without a Content-Length. */
 const assumedBytes = 64 * 1024;

@@ -11,7 +11,7 @@ import { decodeJsonText, readInTurn, refuseBadShape } from '../../../platform/ht
 import { mayHoldBadText } from '../../../platform/http/text-rules.ts';
 import type { Admission } from './admission.ts';
 
-/** What the routes receive instead of a parsed body. */
+/** The request body as the routes receive it, unparsed. */
 export type EventBody = {
   readonly json: unknown;
   readonly bytes: number;

@@ -20,7 +20,7 @@ import {
 } from '../logged-event.ts';
 import { noItem } from '../erasure/forget-items.ts';
 
-/** What is known about a request besides its events. */
+/** Properties of a request that apply to all of its events. */
 export type EventSource = {
   /** Time of the request, in milliseconds since the Unix epoch. */
   readonly nowMs: number;

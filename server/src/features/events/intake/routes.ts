@@ -181,7 +181,7 @@ function batchOf(json: unknown): SentEvents {
   return { events, sentAt };
 }
 
-/** What happened to a user id without a valid signature, or null if there is nothing to report. */
+/** Explains why a user ID without a valid signature was ignored, or returns null. */
 function unsignedOf(raw: unknown, outcome: Outcome) {
   if (outcome instanceof EventProblem || outcome.vouched === true) return null;
   if (!isRecord(raw) || typeof raw['userId'] !== 'string') return null;

@@ -45,7 +45,7 @@ export function chiSquareUpper(x: number, df: number): number {
   return upperGamma(df / 2, x / 2);
 }
 
-/** Of an absolute value: the probability of at least a point, and of less. */
+/** The two-sided tail of a distribution: P(|X| ≥ x) and its complement. */
 type Parts = {
   readonly tail: number;
   readonly center: number;

@@ -5,7 +5,7 @@ import { IngestError } from './ingest-error.ts';
 import { requirePictureSize, type PictureSize } from './picture-size.ts';
 
 const sequenceParameterSet = 33;
-/** Those of the video, of a sequence and of a picture. */
+/** The parameter sets of the video, the sequence and the picture (VPS, SPS, PPS). */
 const parameterSetKinds = [32, sequenceParameterSet, 34];
 const arraysAt = 22;
 const unitHeaderBytes = 2;

@@ -92,7 +92,7 @@ export class Ingest implements AsyncDisposable {
   async run(options: IngestOptions, signal: AbortSignal): Promise<void> {
     const { hints } = options;
     const renewal = setInterval(() => this.#renewAll(), renewEveryMs);
-    // Who was ended by a request of this process is cut off at once.
+    // A publisher whose stream was ended through this process is disconnected immediately.
     const stopListening = hints.listen(liveStreamsChanged, () => this.#renewAll());
     const over = new AbortController();
     const untilOver = AbortSignal.any([signal, over.signal]);
@@ -191,7 +191,7 @@ export class Ingest implements AsyncDisposable {
     return [...this.#open].filter(({ publication }) => publication.liveStreamId === liveStreamId);
   }
 
-  /** Closes who publishes a stream through this process: another connection has come with its key. */
+  /** Disconnects a stream's current publisher in this process, because another connection uses its key. */
   async #handOver(liveStreamId: string): Promise<void> {
     const replaced = this.#of(liveStreamId);
     if (replaced.length === 0) return;

@@ -37,7 +37,7 @@ export function sameTracks(one: Tracks, other: Tracks): boolean {
 export type SampleTables = {
   /** The boxes of `stbl` behind the description. */
   readonly tables: Buffer;
-  /** Of the shown part, in milliseconds, and in units of the track. */
+  /** The duration of the presented part, in milliseconds and in track units. */
   readonly durationMs: number;
   readonly duration: number;
   /** Where the shown part begins, in units of the track from the first sample on. */

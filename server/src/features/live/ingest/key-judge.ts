@@ -1,20 +1,20 @@
-/** Lets addresses take turns at having their keys judged, and wait longer for each refusal. */
+/** Checks stream keys in turns, fairly between addresses, and delays each further rejection of an address. */
 import { LRUCache } from 'lru-cache';
 import { FairTurns } from '../../../platform/fair-turns.ts';
 import { sleep } from '../../../platform/lifecycle.ts';
 
 export type KeyJudgeLimits = {
-  /** Keys that are judged at the same time. */
+  /** The most keys to check at the same time. */
   readonly judges: number;
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
-  /** How much longer each refusal of an address takes than the one before it. */
+  /** The extra delay for each further rejection of an address. */
   readonly refusalStepMs: number;
-  /** For how long failures of an address count. */
+  /** How long an address's failures count. */
   readonly failureWindowMs: number;
 };
 
-/** Addresses that are remembered because of their failures. */
+/** The most addresses whose failures are remembered. */
 const maxAddresses = 10_000;
 
 export class KeyJudge {
@@ -29,7 +29,7 @@ export class KeyJudge {
   }
 
   /**
-   * A flood of keys must not occupy the database connections that everybody uses.
+   * Keeps a flood of keys from occupying the shared database connections.
    *
    * @throws BusyError, or the signal's reason
    */
@@ -38,7 +38,7 @@ export class KeyJudge {
     return await judge();
   }
 
-  /** Waits before a refusal is told, for at most this long. */
+  /** Delays a rejection, by at most `maxMs`. */
   async refuseLater(address: string, gone: AbortSignal, maxMs: number): Promise<void> {
     const count = (this.#failures.get(address) ?? 0) + 1;
     // The window begins with the first failure.

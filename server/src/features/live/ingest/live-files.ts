@@ -60,7 +60,7 @@ export class LiveFiles {
     await this.put(playlistFiles.init(number), initSegment(tracks));
   }
 
-  /** What a player needs before the first segment is announced. */
+  /** Files that a player needs before the first segment is listed. */
   async putFirst(fileName: string, segment: Segment): Promise<void> {
     const { bytes, durationMs, startedAt, tracks } = segment;
     const rate = { bits: bytes.length * 8, ms: durationMs };

@@ -1,5 +1,5 @@
 /**
- * What one connection publishes: it claims the stream, makes it active with its first key frame, and
+ * The publication of one connection: it claims the stream, makes it active with its first key frame, and
  * stores segment after segment until it is over.
  */
 import type { Logger } from 'pino';

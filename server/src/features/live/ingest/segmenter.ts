@@ -32,7 +32,7 @@ const usualFrameMs = 33;
 export type SegmenterStart = {
   /** Length of what earlier connections have published. */
   readonly baseMs: number;
-  /** Of the first segment, counted from 1. */
+  /** The number of the first segment, counted from 1. */
   readonly number: number;
   /** The longest segment that the playlist allows; null before the first one. */
   readonly maxLengthMs: number | null;
@@ -101,7 +101,7 @@ export class Segmenter {
     return this.#clock?.jumps ?? 0;
   }
 
-  /** What is being published at this moment. */
+  /** The media that is being published. */
   get tracks(): Tracks {
     return this.#builder?.tracks ?? { video: this.#video, audio: this.#audio };
   }

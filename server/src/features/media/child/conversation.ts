@@ -1,6 +1,6 @@
 /** The child's side of a task that goes on with what it is told; see `Talk`. */
 
-/** What the parent says from here on, in its order. */
+/** Subsequent messages from the parent, in order. */
 export async function* readOrders<Order>(): AsyncGenerator<Order> {
   const waiting: Order[] = [];
   let wake = (): void => undefined;

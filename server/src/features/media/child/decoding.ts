@@ -15,7 +15,7 @@ import type { TaskMeter } from './task-meter.ts';
 
 const MICROSECONDS = 1_000_000n;
 
-/** What decoding found out about one stream. */
+/** The result of decoding one stream. */
 export type Coverage = {
   packets: number;
   failures: number;

@@ -55,7 +55,7 @@ export async function insertIdentity(
   return numAffectedRows > 0n;
 }
 
-/** Whoever set the password may not have owned the address, so it becomes invalid. */
+/** Invalidates the password: it may have been set by someone who did not own the address. */
 export async function clearPassword(tx: Tx, personId: PersonId): Promise<void> {
   await sql`update person set password_hash = null where person_id = ${personId}`.execute(tx);
 }

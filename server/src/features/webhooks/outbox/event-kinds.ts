@@ -10,7 +10,7 @@ import { webhookEvents, type DeclaredEvent } from './event-declarations.ts';
 /** The kinds of events that the features declare. */
 export type EventCatalogue = {
   readonly kinds: readonly WebhookEventKind[];
-  /** What a webhook can subscribe to: a kind, the kinds of a subject, or everything but `audit.*`. */
+  /** Available subscriptions: a kind, all kinds of a subject, or everything except `audit.*`. */
   readonly subscriptions: readonly string[];
   /** Made-up data. */
   readonly exampleOf: <Kind extends WebhookEventKind>(kind: Kind) => EventData[Kind];

@@ -70,7 +70,7 @@ export async function selectReceiver(
   return rows[0] ?? null;
 }
 
-/** Those of a webhook's given deliveries that have not ended. */
+/** The given deliveries of a webhook that have not ended. */
 export async function selectPending(
   db: Db,
   { organizationId, webhookId }: { organizationId: string; webhookId: string },

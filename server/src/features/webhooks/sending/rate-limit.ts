@@ -19,7 +19,7 @@ export class RateLimit {
   /** Claimed but not begun. */
   #reserved = 0;
   #tokens = 1;
-  /** What is left of the latest offer. */
+  /** The remainder of the latest offer. */
   #left = 0;
   #filledAt: number;
 

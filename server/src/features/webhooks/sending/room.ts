@@ -4,7 +4,7 @@
  */
 import { hasShownItself, openOf, type Load, type PoolName } from './webhook-load.ts';
 
-/** What may be claimed now. */
+/** The number of deliveries that may be claimed now. */
 export type Room = {
   readonly total: number;
   /** For known webhooks, by id. */

@@ -23,7 +23,7 @@ export async function rewritePage<Event>(
     if (parts === null) continue;
     const kept = parts.flat();
     const memberCounts = row.members === null ? null : parts.map(({ length }) => length);
-    // Duplicates, which readers skip, are removed for good.
+    // Duplicates, which readers skip, are removed permanently.
     if (kept.length === 0) await removeBlock(tx, row);
     else {
       const encoded = await encodeBlock(kept);
