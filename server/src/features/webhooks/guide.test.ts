@@ -297,7 +297,7 @@ test('it names every kind of event and every class of failure, and no other', ()
     );
   };
   assert.deepEqual(
-    firstCells('may come more than once\\.').toSorted(),
+    firstCells('may arrive more than once\\.').toSorted(),
     createCatalogue(extensionsOf(features.list)).kinds.toSorted(),
   );
   assert.deepEqual(
