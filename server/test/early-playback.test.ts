@@ -7,7 +7,7 @@ import { before, test } from 'node:test';
 import { parseMediaPlaylist } from '../src/features/media/media.ts';
 import { form, local, putSample, sampleBytes, settledItem } from './media.ts';
 import { startProcess } from './processes.ts';
-import { isFullScale } from './scale.ts';
+import { onlyInFullRuns } from './scale.ts';
 import { query } from './seed.ts';
 import { eventually, startService } from './service.ts';
 import { storedFiles } from './stored-files.ts';
@@ -106,11 +106,9 @@ test('a long video plays while it is processed; a kill -9 changes nothing that w
   await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [id] } });
 });
 
-const inFullRuns = { skip: isFullScale ? false : 'a long run: npm run test:faults' };
-
 test(
   'a protected one plays with a token alone; a deletion ends it and removes its files',
-  inFullRuns,
+  onlyInFullRuns,
   async () => {
     const { body } = await putSample(service, 'early.mp4', { protected: true });
     const { id } = body.data;
@@ -133,7 +131,7 @@ test(
 
 test(
   'damage that shows later ends it; without the setting nothing plays early',
-  inFullRuns,
+  onlyInFullRuns,
   async () => {
     const cut = (await sampleBytes('early.mp4')).subarray(0);
     // The index at the end refers to data that is overwritten here.

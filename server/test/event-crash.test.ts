@@ -26,12 +26,14 @@ import {
 } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
 import { newUuid7 } from '../src/platform/uuid7.ts';
-import { scaled } from './scale.ts';
+import { isFullScale, onlyInFullRuns, scaled } from './scale.ts';
 import { pause, until } from './waiting.ts';
 
 const onlyLinux = {
   skip: existsSync('/proc/self/stat') ? false : 'reads /proc, which this system does not have',
 };
+
+const inFullRuns = isFullScale ? onlyLinux : onlyInFullRuns;
 
 type Instance = { url: string; process: RunningProcess; output: string };
 
@@ -47,7 +49,7 @@ async function startInstance(dataDir: string): Promise<Instance> {
   return { url: await ready(running), process: running, output: running.output.stdout };
 }
 
-const kills = scaled(3, 18);
+const kills = scaled(2, 18);
 
 test(
   'kills of the service, of the database, and of both lose and double nothing',
@@ -149,7 +151,7 @@ test(
 
 test(
   'a database that stands still is 503 after a while, and what is sent again counts once',
-  onlyLinux,
+  inFullRuns,
   async () => {
     const dataDir = await temporaryFolder();
     const instance = await startInstance(dataDir);
@@ -203,7 +205,7 @@ test('the same events sent to two processes at the same time count once', async 
 
 test(
   'more than can be stored is refused at once, memory stays flat, nothing is lost',
-  onlyLinux,
+  inFullRuns,
   async (t) => {
     const service = await startService({ REELFEED_ROLES: 'worker' });
     const loaded = await startProcess(service.connection, service.dataDir, {

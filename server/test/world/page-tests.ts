@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { LaunchedBrowser } from '../browser.ts';
 import type { CrowdedWorld } from '../crowded-world.ts';
-import { isFullScale } from '../scale.ts';
+import { isFullScale, onlyInFullRuns } from '../scale.ts';
 import { watchPage, type PageWatch } from './page-watch.ts';
 
 /** Stops a walk that finds only broken slides after this many. */
@@ -165,7 +165,8 @@ export function addPageTests(world: CrowdedWorld, launched: LaunchedBrowser): vo
     },
   );
 
-  test('a feed of video carousels alone, and one of pictures alone', options, async () => {
+  const inFullRuns = isFullScale ? options : onlyInFullRuns;
+  test('a feed of video carousels alone, and one of pictures alone', inFullRuns, async () => {
     for (const filter of ['contentType=video_carousel', 'contentType=carousel', 'tags=hostile']) {
       const [name = '', value = ''] = filter.split('=');
       const { page, watch } = await openPage(launched, `${service.url}/docs/reference/`);

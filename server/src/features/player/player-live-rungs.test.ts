@@ -2,6 +2,7 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createStream, freePort, publish } from '../../../test/live-publisher.ts';
+import { scaled } from '../../../test/scale.ts';
 import { eventually } from '../../../test/service.ts';
 import { playing, startPlayerPages } from './player.fixture.ts';
 
@@ -11,7 +12,7 @@ const { options, pages } = await startPlayerPages({
   REELFEED_LIVE_RENDITIONS: '240',
 });
 
-for (const codec of ['h264', 'hevc'] as const) {
+for (const codec of scaled(['h264'] as const, ['h264', 'hevc'] as const)) {
   test(`a broadcast in ${codec} with a rung plays`, options, async (context) => {
     const { service } = pages;
     const stream = await createStream(service, { title: codec });

@@ -1,0 +1,2 @@
+/** The demo and its second start. */
+import './demo.test.ts';

@@ -1,0 +1,3 @@
+/** Live by SRT and with lower rungs, in every codec. */
+import './live-ladder.test.ts';
+import './live-srt.test.ts';
