@@ -8,11 +8,11 @@
  * Files and the services that they start share a compile cache: most processes of a run load the
  * same few hundred modules, which would take more than half of their start-up time.
  *
- * More files run concurrently than there are processors, because many files mostly wait. A failed
- * file is run once more, alone. If it then passes, the failure is flaky: the second run counts, and
- * the last lines name the test and its message, because a race was seen. With `--strict`, nothing
- * is rerun and every failure counts. `--repeat N` runs the files N times and reports failures by
- * round.
+ * More files run concurrently than there are processors, because many files mostly wait. Those
+ * about timing run at the end, one at a time. A failed file is run once more, alone. If it then
+ * passes, the failure is flaky: the second run counts, and the last lines name the test and its
+ * message, because a race was seen. With `--strict`, nothing is rerun and every failure counts.
+ * `--repeat N` runs the files N times and reports failures by round.
  *
  * The last lines show the files' CPU time, which is more reliable than wall time on a shared
  * machine. Each file's times are in `node_modules/.cache/test-times.txt`.
@@ -26,7 +26,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { shareTestServer, startTestServer } from './database.ts';
 import { cpuSecondsOf } from './runner/cpu-time.ts';
-import { longestFirst } from './runner/order.ts';
+import { longestFirst, needsQuiet } from './runner/order.ts';
 import { runFile, type Outcome } from './runner/run-file.ts';
 
 const { values, positionals: wanted } = parseArgs({
@@ -58,6 +58,9 @@ const files = longestFirst(
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part))),
 );
 
+const quiet = files.filter(needsQuiet);
+const sharing = files.filter((file) => !needsQuiet(file));
+
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'node_modules/.cache/compile');
 
 const startedAt = performance.now();
@@ -71,7 +74,10 @@ specReport.pipe(process.stdout, { end: false });
 const first: Outcome[] = [];
 const lines: string[] = [];
 for (let round = 1; round <= rounds; round += 1) {
-  const outcomes = await runFiles(files, Math.max(2, availableParallelism()) * 2);
+  const outcomes = [
+    ...(await runFiles(sharing, Math.max(2, availableParallelism()) * 2)),
+    ...(await runFiles(quiet, 1)),
+  ];
   first.push(...outcomes);
   if (rounds === 1) continue;
   const failures = outcomes.filter(({ failed }) => failed > 0);

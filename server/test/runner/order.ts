@@ -1,3 +1,18 @@
+/**
+ * Files about what a service does in time, such as encoding a broadcast as it arrives. They run one
+ * at a time after all others, because a busy machine would rightly make the service do less.
+ */
+const needingQuiet = new Set([
+  'server/src/features/player/player-live-rungs.test.ts',
+  'server/test/live-ladder.test.ts',
+  'server/test/live-low-latency.test.ts',
+  'server/test/live-strangers.test.ts',
+]);
+
+export function needsQuiet(file: string): boolean {
+  return needingQuiet.has(file);
+}
+
 /** The longest files start first, so that none runs alone at the end. */
 const longest: readonly string[] = [
   'server/test/crowded-world.test.ts',
@@ -16,7 +31,6 @@ const longest: readonly string[] = [
   'server/test/rolling-restart.test.ts',
   'server/src/features/player/player.test.ts',
   'server/src/features/analytics/reports/reports.test.ts',
-  'server/test/export-kills.test.ts',
   'server/src/features/media/media.test.ts',
   'server/test/processes.test.ts',
   'server/src/features/media/corpus.test.ts',

@@ -6,6 +6,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { readyItem } from '../../../test/media.ts';
+import { query } from '../../../test/seed.ts';
+import { eventually } from '../../../test/service.ts';
 import { startConsole, type ConsolePage } from './console.fixture.ts';
 
 type Step =
@@ -49,6 +51,11 @@ before(async () => {
   const { id } = await readyItem(service, 'small.mp4', {
     title: 'Monday in two minutes',
     section: 'News',
+  });
+  // The service changes an item until all its files are made, and each change is a new version.
+  await eventually('all its files', async () => {
+    const unfinished = `select from job where payload->>'contentId' = $1`;
+    return (await query(service, unfinished, [id])).length === 0 ? true : null;
   });
   const body = { event: 'like', contentId: id, userId: 'ada' };
   const { status } = await service.call('POST', '/v1/events', { body });

@@ -9,17 +9,14 @@
  */
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
-import {
-  generateAuthenticationOptions,
-  generateRegistrationOptions,
-  verifyAuthenticationResponse,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server';
 import type { Static } from 'typebox';
 import type { PersonId } from '../../../platform/ids.ts';
 import { isLoopback } from '../single-sign-on/settings.ts';
 import type { Credential, NewPasskey, PasskeyRow } from './queries.ts';
 import type { Assertion, Attestation } from './schemas.ts';
+
+/** Loaded at the first ceremony: the library has 250 modules, and most processes never need it. */
+const webAuthn = () => import('@simplewebauthn/server');
 
 /** The service for which passkeys are created. Browsers offer them only on this origin. */
 export type RelyingParty = { readonly id: string; readonly origin: string };
@@ -39,12 +36,13 @@ function challengeOf(token: string): Buffer {
   return createHash('sha256').update(`passkey challenge ${token}`).digest();
 }
 
-export function registrationOptions(
+export async function registrationOptions(
   party: RelyingParty,
   person: { personId: PersonId; email: string; name: string },
   known: readonly PasskeyRow[],
   token: string,
 ) {
+  const { generateRegistrationOptions } = await webAuthn();
   return generateRegistrationOptions({
     rpName: 'Reelfeed',
     rpID: party.id,
@@ -59,7 +57,8 @@ export function registrationOptions(
   });
 }
 
-export function signInOptions(party: RelyingParty, token: string) {
+export async function signInOptions(party: RelyingParty, token: string) {
+  const { generateAuthenticationOptions } = await webAuthn();
   return generateAuthenticationOptions({
     rpID: party.id,
     challenge: new Uint8Array(challengeOf(token)),
@@ -76,6 +75,7 @@ export async function readRegistration(
   token: string,
   { id, clientDataJSON, attestationObject, transports }: Static<typeof Attestation>,
 ): Promise<Registered> {
+  const { verifyRegistrationResponse } = await webAuthn();
   const { verified, registrationInfo } = await verifyRegistrationResponse({
     response: {
       id,
@@ -113,6 +113,7 @@ export async function readAssertion(
   if (Buffer.from(userHandle, 'base64url').toString() !== personId) {
     throw new Error('the passkey was made for another account');
   }
+  const { verifyAuthenticationResponse } = await webAuthn();
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({
     response: {
       id,
