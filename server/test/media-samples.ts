@@ -39,6 +39,7 @@ const PORTRAIT: ClipOptions = {
 const CLIPS = {
   'portrait.mp4': PORTRAIT,
   'full-hd.mp4': { ...PORTRAIT, width: 1080, height: 1920, seconds: 8 },
+  'full-hd-3s.mp4': { ...PORTRAIT, width: 1080, height: 1920, seconds: 3 },
   'landscape.mp4': { ...PORTRAIT, width: 1280, height: 720, seconds: 5 },
   'hd-3s.mp4': { ...PORTRAIT, width: 1280, height: 720, seconds: 3 },
   'sixty-fps.mp4': { ...PORTRAIT, width: 720, height: 1280, frameRate: 60, seconds: 3 },
