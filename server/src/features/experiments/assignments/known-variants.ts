@@ -6,6 +6,7 @@
  * nothing was found, the lookup is repeated after a minute, because another process may have joined
  * a device to the user.
  */
+import { LRUCache } from 'lru-cache';
 import type { Db } from '../../../platform/database/database.ts';
 import { selectKnownVariants, type KnownVariant } from './exposure-queries.ts';
 import type { Patience } from './patience.ts';
@@ -14,7 +15,9 @@ export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
 
 export const nothingKnown: KnownByExperiment = new Map();
 
-const maxRemembered = 100_000;
+const maxUsers = 100_000;
+/** Each start of an experiment adds a view, so that the entries of earlier ones must go. */
+const maxOfUser = 16;
 const keptIncompleteMs = 60_000;
 
 type Remembered = { readonly known: KnownByExperiment; readonly until: number };
@@ -24,9 +27,8 @@ type OfUser = Map<string, Remembered>;
 export class KnownVariants {
   readonly #db: Db;
   readonly #patience: Patience;
-  /** By user key, in two generations. */
-  #recent = new Map<string, OfUser>();
-  #before = new Map<string, OfUser>();
+  /** By user key. */
+  readonly #users = new LRUCache<string, OfUser>({ max: maxUsers });
 
   constructor(db: Db, patience: Patience) {
     this.#db = db;
@@ -42,7 +44,7 @@ export class KnownVariants {
   ): Promise<KnownByExperiment> {
     const user = unitKey.toString('latin1');
     const key = `${version} ${experimentNumbers.join()} ${deviceKey?.toString('latin1') ?? ''}`;
-    const remembered = (this.#recent.get(user) ?? this.#before.get(user))?.get(key);
+    const remembered = this.#users.get(user)?.get(key);
     if (remembered !== undefined && performance.now() < remembered.until) return remembered.known;
     const found = await this.#patience.waitFor(
       selectKnownVariants(this.#db, experimentNumbers, unitKey, deviceKey),
@@ -62,21 +64,15 @@ export class KnownVariants {
 
   /** Forces a new lookup for a user who has just been joined with a device. */
   forget(unitKey: Buffer): void {
-    const user = unitKey.toString('latin1');
-    this.#recent.delete(user);
-    this.#before.delete(user);
+    this.#users.delete(unitKey.toString('latin1'));
   }
 
   #remember(user: string, key: string, remembered: Remembered): void {
-    const ofUser = this.#recent.get(user);
-    if (ofUser !== undefined) {
+    const ofUser = this.#users.get(user);
+    if (ofUser === undefined || ofUser.size >= maxOfUser) {
+      this.#users.set(user, new Map([[key, remembered]]));
+    } else {
       ofUser.set(key, remembered);
-      return;
     }
-    if (this.#recent.size >= maxRemembered) {
-      this.#before = this.#recent;
-      this.#recent = new Map();
-    }
-    this.#recent.set(user, new Map([[key, remembered]]));
   }
 }

@@ -83,8 +83,8 @@ test('1,000 viewers in memory take no more memory each than the guide says, and 
     }
   };
   await loadAll(new ViewerProfiles(db), 100);
-  const before = usedBytes();
   const profiles = new ViewerProfiles(db);
+  const before = usedBytes();
   await loadAll(profiles);
   const each = (usedBytes() - before) / viewers;
   assert.equal(profiles.sizes.profiles, viewers);

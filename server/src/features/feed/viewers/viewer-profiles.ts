@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Db } from '../../../platform/database/database.ts';
 import {
   hashViewer,
@@ -31,7 +32,6 @@ const maxTraits = 300;
 type Known = {
   profile: ViewerProfile;
   readAtMs: number;
-  size: number;
   /** The device that was requested together with the user, or null. */
   device: string | null;
   /** Devices whose new events reach the profile. */
@@ -54,23 +54,30 @@ export const unknownViewer = new ViewerProfile(new Map(), () => null, {
  */
 export class ViewerProfiles {
   readonly #db: Db;
-  readonly #limits: ProfileLimits;
   readonly #secrets = new ViewerSecrets();
   readonly #fresh = new FreshEncounters();
   readonly #freshLinks = new FreshLinks();
-  readonly #known = new Map<string, Known>();
+  readonly #known: LRUCache<string, Known>;
   readonly #loading = new Map<string, Promise<ViewerProfile>>();
-  #encounters = 0;
   /** Users whose profiles include the activity of a device. */
   readonly #usersOf = new Map<string, Set<string>>();
 
   constructor(db: Db, limits = defaultLimits) {
     this.#db = db;
-    this.#limits = limits;
+    this.#known = new LRUCache({
+      max: limits.profiles,
+      maxSize: limits.encounters,
+      sizeCalculation: ({ profile }) => Math.max(1, profile.size),
+      dispose: (known, name) => this.#unfollow(name, known.devices),
+    });
   }
 
   get sizes(): { profiles: number; encounters: number; fresh: number } {
-    return { profiles: this.#known.size, encounters: this.#encounters, fresh: this.#fresh.size };
+    return {
+      profiles: this.#known.size,
+      encounters: this.#known.calculatedSize,
+      fresh: this.#fresh.size,
+    };
   }
 
   /** The profile if it is in memory and fresh, otherwise null. */
@@ -80,9 +87,6 @@ export class ViewerProfiles {
     const known = this.#known.get(name);
     if (known === undefined || Date.now() - known.readAtMs > freshForMs) return null;
     if (device !== null && device !== known.device) return null;
-    // A Map iterates in insertion order, so its first key is the least recently used profile.
-    this.#known.delete(name);
-    this.#known.set(name, known);
     return known.profile;
   }
 
@@ -102,7 +106,7 @@ export class ViewerProfiles {
 
   /** The last profile in memory, however old. Use this while the database is down. */
   findOld(organizationId: string, ids: ViewerIds): ViewerProfile | null {
-    return this.#known.get(namesOf(organizationId, ids).name)?.profile ?? null;
+    return this.#known.peek(namesOf(organizationId, ids).name)?.profile ?? null;
   }
 
   /** Adds an event. For a swipe, `contentId` is the item that was left. */
@@ -115,9 +119,9 @@ export class ViewerProfiles {
   ): void {
     const encounter = this.#fresh.add(name, contentId, event, receivedAtMs);
     if (entry === undefined) return;
-    this.#known.get(name)?.profile.add(entry.serialNumber, encounter, entry);
+    this.#known.peek(name)?.profile.add(entry.serialNumber, encounter, entry);
     for (const user of this.#usersOf.get(name) ?? []) {
-      this.#known.get(user)?.profile.add(entry.serialNumber, encounter, entry);
+      this.#known.peek(user)?.profile.add(entry.serialNumber, encounter, entry);
     }
   }
 
@@ -128,7 +132,7 @@ export class ViewerProfiles {
     if (!this.#freshLinks.add(device, name, atMs)) return;
     // Reload the user with the device, and any user that was taken for its owner.
     const others = this.#usersOf.get(device) ?? [];
-    for (const user of [name, ...others]) this.#remove(user);
+    for (const user of [name, ...others]) this.#known.delete(user);
   }
 
   /** Call when the projection has written everything received up to this time. */
@@ -237,26 +241,14 @@ export class ViewerProfiles {
     profile: ViewerProfile,
     { nowMs: readAtMs, devices }: { nowMs: number; devices: readonly string[] },
   ): void {
-    this.#remove(name);
-    this.#known.set(name, { profile, readAtMs, size: profile.size, device, devices });
+    this.#known.set(name, { profile, readAtMs, device, devices });
     for (const one of devices) this.#follow(one, name);
-    this.#encounters += profile.size;
-    for (const [oldest] of this.#known) {
-      const { profiles, encounters } = this.#limits;
-      const fits = this.#known.size <= profiles && this.#encounters <= encounters;
-      if (fits || oldest === name) return;
-      this.#remove(oldest);
-    }
   }
 
-  #remove(name: string): void {
-    const known = this.#known.get(name);
-    if (known === undefined) return;
-    this.#encounters -= known.size;
-    this.#known.delete(name);
-    for (const device of known.devices) {
+  #unfollow(user: string, devices: readonly string[]): void {
+    for (const device of devices) {
       const users = this.#usersOf.get(device);
-      users?.delete(name);
+      users?.delete(user);
       if (users?.size === 0) this.#usersOf.delete(device);
     }
   }
