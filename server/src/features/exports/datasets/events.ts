@@ -15,19 +15,23 @@ import type {
 } from './dataset.ts';
 
 export const eventColumns: readonly Column[] = [
-  { name: 'eventId', type: 'string', about: 'Unique in the organization.' },
+  { name: 'eventId', type: 'string', about: 'The id of the event, unique in the organization.' },
   { name: 'event', type: 'string', about: 'The kind, such as `playStart`.' },
   { name: 'contentId', type: 'string', about: 'The item.' },
   { name: 'timestamp', type: 'timestamp', about: 'When it happened.' },
   { name: 'receivedAt', type: 'timestamp', about: 'When the service accepted it.' },
-  { name: 'userId', type: 'string', about: 'The user, where the app told one.' },
+  { name: 'userId', type: 'string', about: 'The user, if the app reported one.' },
   { name: 'deviceId', type: 'string', about: 'The device.' },
-  { name: 'sessionId', type: 'string', about: 'The session, as the app told it.' },
-  { name: 'country', type: 'string', about: 'ISO 3166-1 alpha-2.' },
+  { name: 'sessionId', type: 'string', about: 'The session that the app reported.' },
+  { name: 'country', type: 'string', about: 'The country as an ISO 3166-1 alpha-2 code.' },
   { name: 'device', type: 'string', about: '`ios`, `android` or `web`.' },
   { name: 'appVersion', type: 'string', about: 'The version of the app.' },
-  { name: 'bot', type: 'boolean', about: 'Whether a known bot sent it. Reports leave these out.' },
-  { name: 'data', type: 'json', about: 'What belongs to the kind, see the guide to events.' },
+  {
+    name: 'bot',
+    type: 'boolean',
+    about: 'Whether a known bot sent it. Reports exclude these events.',
+  },
+  { name: 'data', type: 'json', about: 'The data of the kind: see the guide to events.' },
 ];
 
 export const eventPage = { limitBlocks: 500, limitEvents: 5_000 };

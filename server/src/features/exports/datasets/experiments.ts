@@ -4,31 +4,39 @@ import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts'
 
 const columns: readonly Column[] = [
   { name: 'experimentId', type: 'string', about: 'The experiment.' },
-  { name: 'name', type: 'string', about: 'Its name.' },
+  { name: 'name', type: 'string', about: 'The name of the experiment.' },
   { name: 'type', type: 'string', about: '`ranking`, `config` or `feature`.' },
   { name: 'status', type: 'string', about: '`draft`, `running`, `completed` or `stopped`.' },
-  { name: 'traffic', type: 'number', about: 'The share of viewers that takes part.' },
-  { name: 'primaryMetric', type: 'string', about: 'What it is decided by.' },
+  { name: 'traffic', type: 'number', about: 'The share of viewers who take part.' },
+  { name: 'primaryMetric', type: 'string', about: 'The metric that decides.' },
   { name: 'createdAt', type: 'timestamp', about: 'When it was created.' },
   { name: 'startedAt', type: 'timestamp', about: 'When it was started.' },
   { name: 'endedAt', type: 'timestamp', about: 'When it ended.' },
   { name: 'winner', type: 'string', about: 'The id of the variant that won.' },
   { name: 'variantId', type: 'string', about: 'The variant.' },
-  { name: 'variantName', type: 'string', about: 'Its name.' },
-  { name: 'isControl', type: 'boolean', about: 'Whether the others are compared with it.' },
-  { name: 'variantTraffic', type: 'number', about: 'Its share of the experiment.' },
-  { name: 'viewers', type: 'integer', about: 'Viewers who were exposed and count.' },
-  { name: 'returned', type: 'integer', about: 'Those who came back on a later day.' },
-  { name: 'plays', type: 'integer', about: 'What they played since.' },
-  { name: 'completions', type: 'integer', about: 'What they watched to the end.' },
-  { name: 'watchTime', type: 'number', about: 'Seconds.' },
-  { name: 'sessions', type: 'integer', about: 'Their sessions.' },
+  { name: 'variantName', type: 'string', about: 'The name of the variant.' },
+  { name: 'isControl', type: 'boolean', about: 'Whether the variant is the control.' },
+  {
+    name: 'variantTraffic',
+    type: 'number',
+    about: 'The share of participants who get the variant.',
+  },
+  { name: 'viewers', type: 'integer', about: 'Participants who count.' },
+  {
+    name: 'returned',
+    type: 'integer',
+    about: 'Participants who came back 24 to 48 hours after the exposure.',
+  },
+  { name: 'plays', type: 'integer', about: 'Plays since the exposure.' },
+  { name: 'completions', type: 'integer', about: 'Completions since the exposure.' },
+  { name: 'watchTime', type: 'number', about: 'Seconds watched since the exposure.' },
+  { name: 'sessions', type: 'integer', about: 'Sessions since the exposure.' },
 ];
 
 const experimentsAtOnce = 100;
 
 export const experiments: DatasetReader = {
-  about: 'Experiments by the day of their creation, a row for each variant with its totals.',
+  about: 'Experiments by the day of their creation: one row per variant, with its totals.',
   columns,
   filters: [],
   namesViewers: false,
