@@ -268,6 +268,30 @@ describe('the data of an event', () => {
     );
   });
 
+  test('may be as long as its JSON, however little of that its values are', () => {
+    const listOf = (value: unknown) => (count: number) => ({ a: Array(count).fill(value) });
+    const letter = (n: number) => String.fromCharCode(1 + (n % 25));
+    const keys = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [letter(n) + letter(n / 25), true]),
+      );
+    for (const [what, dataOf] of Object.entries({
+      'an escaped character': listOf('\u0001'),
+      'an empty text': listOf(''),
+      'a long number': listOf(-1.234_567_890_123_456_7e-100),
+      false: listOf(false),
+      'an object': listOf({}),
+      'a list': listOf([]),
+      'escaped keys': keys,
+    })) {
+      const lengthOf = (count: number) => Buffer.byteLength(JSON.stringify(dataOf(count)));
+      let count = 1;
+      while (lengthOf(count + 1) <= maxDataBytes) count += 1;
+      assert.equal(checkData(dataOf(count), true), null, what);
+      assert.match(checkData(dataOf(count + 1), true)?.message ?? '', /at most 8192 bytes/, what);
+    }
+  });
+
   test('is described by the guide, each field of each kind in a row', () => {
     const rows = describeEventKinds().split('\n');
     const fields = Object.values(dataRules).flat();

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Patience } from './patience.ts';
-import { pause } from '../../../../test/waiting.ts';
+import { pause, until } from '../../../../test/waiting.ts';
 
 const maxWaitMs = 100;
 
 test('each that waits for too long is refused once, in its own time, whatever went before it', async () => {
   const told: { name: string; waitedMs: number }[] = [];
+  const names = () => told.map(({ name }) => name);
   const patience = new Patience<{ name: string; submittedAt: number; place: number }>(
     maxWaitMs,
     (late) => {
+      assert.ok(late.length > 0);
       for (const { name, submittedAt } of late) {
         told.push({ name, waitedMs: performance.now() - submittedAt });
       }
@@ -29,13 +31,12 @@ test('each that waits for too long is refused once, in its own time, whatever we
   // arrival.
   patience.delete(answered);
   patience.delete(alsoAnswered);
-  await pause(maxWaitMs * 4, 'the patience with both ends');
+  await until('the end of both waits', names, ({ length }) => length > 1);
+  patience.delete(add('answered alone'));
+  await pause(maxWaitMs * 2, 'the wait of an answered request ends');
   add('third');
-  await pause(maxWaitMs * 3, 'the patience with the third ends');
-  assert.deepEqual(
-    told.map(({ name }) => name),
-    ['first', 'second', 'third'],
-  );
+  await until('the end of the third wait', names, ({ length }) => length > 2);
+  assert.deepEqual(names(), ['first', 'second', 'third']);
   // Timers may fire a millisecond early by another clock.
   assert.ok(told.every(({ waitedMs }) => waitedMs >= maxWaitMs - 2));
 });
