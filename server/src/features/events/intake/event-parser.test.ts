@@ -230,6 +230,8 @@ describe('the data of an event', () => {
     const own = { fromContentId: liveId, watchTimeOnFrom: 1, watchTime: 9 };
     assert.deepEqual(of({ ...swipe, contentId, data: own }), [contentId, liveId, 1]);
     assert.deepEqual(of({ ...swipe, contentId, watchTimeOnFrom: 4 }), [contentId, liveId, 4]);
+    const twice = { ...swipe, fromContentId: contentId, contentId, data: own };
+    assert.deepEqual(of(twice), [contentId, liveId, 1], 'the names of the contract count first');
     assert.equal(refusedField({ event: 'swipe', data: { watchTime: 1 } }), 'data.fromContentId');
     const gone = { fromContentId: 'x', watchTimeOnFrom: 1 };
     assert.equal(refusedField({ event: 'swipe', data: gone }), 'data.fromContentId');
