@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { parseTimestamp } from '../../../platform/time.ts';
-import { clockOffsetOf, parseMoment, readUsual } from './event-time.ts';
+import { clockOffsetOf, maxAgeMs, maxAheadMs, parseMoment, readUsual } from './event-time.ts';
 
 const general = (text: string) => parseTimestamp(text)?.getTime() ?? null;
 
@@ -51,4 +51,8 @@ test('a clock that is more than a minute wrong is corrected, and no other', () =
   assert.deepEqual([of(60_001), of(-60_001)], [-60_001, 60_001]);
   assert.equal(clockOffsetOf(undefined, nowMs), 0);
   for (const wrong of [null, 5, '', 'now']) assert.equal(clockOffsetOf(wrong, nowMs), null);
+});
+
+test('events are accepted from a day ago to five minutes ahead', () => {
+  assert.deepEqual([maxAgeMs, maxAheadMs], [86_400_000, 300_000]);
 });

@@ -21,7 +21,7 @@ test('the lift ends at the ratios that the test of this ratio just rejects', () 
       const bounds = fiellerInterval(of);
       assert.ok(bounds !== null);
       const lift = d / Math.abs(control);
-      assert.ok(bounds[0] <= lift && lift <= bounds[1], `${bounds} around ${lift}`);
+      assert.ok(bounds[0] <= lift && lift <= bounds[1], `${bounds.join()} around ${lift}`);
       for (const bound of bounds) {
         const ratio = bound * Math.sign(control);
         // The treatment minus (1 + ratio) times the control.
