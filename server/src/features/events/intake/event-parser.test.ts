@@ -276,10 +276,14 @@ describe('the data of an event', () => {
 
   test('may be as long as its JSON, however little of that its values are', () => {
     const listOf = (value: unknown) => (count: number) => ({ a: Array(count).fill(value) });
-    const letter = (n: number) => String.fromCharCode(1 + (n % 25));
+    // Each of these characters takes six bytes of JSON.
+    const letter = (n: number) => String.fromCharCode(14 + (Math.floor(n) % 18));
     const keys = (count: number) =>
       Object.fromEntries(
-        Array.from({ length: count }, (_, n) => [letter(n) + letter(n / 25), true]),
+        Array.from({ length: count }, (_, n) => [
+          letter(n) + letter(n / 18) + letter(n / 324),
+          true,
+        ]),
       );
     for (const [what, dataOf] of Object.entries({
       'an escaped character': listOf('\u0001'),
