@@ -15,7 +15,7 @@ import { watchGuardrails } from './guardrail-watch.ts';
 import { findExperiment } from './queries.ts';
 import { readResults, withHarms } from './results.ts';
 import { insertRow } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulation.fixture.ts';
+import { simulatedRow } from './simulated-row.fixture.ts';
 
 test('a guardrail that is harmed on the first day is told once, and stays', async () => {
   const { db } = await openTestDatabase();
