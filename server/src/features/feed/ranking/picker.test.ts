@@ -4,10 +4,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { Choice } from './choice.ts';
 import { baseConfig } from './config.ts';
+import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { noFilter } from './filter.ts';
 import { nobody, Picker } from './picker.ts';
 import { rank, type Candidate } from './rank.ts';
-import { item, partsOf } from './testing/small-world.ts';
+import { item, nowMs, partsOf } from './testing/small-world.ts';
 
 const fields = fc.record({
   author: fc.constantFrom('a', 'b', 'c', null),
@@ -104,6 +105,20 @@ test('entries of others are fetched from outside once the pool has none', () => 
     [true, false, true, false, true, false, true, true],
   );
   assert.deepEqual(new Set(authors), new Set(['ada', 'bob', null, 'cy']));
+});
+
+test('entries from outside take their places by their keys, before the rest of the pool', () => {
+  const boost = (author: string): EditorialRule => ({
+    type: 'boost',
+    match: { author },
+    factor: 50,
+    position: null,
+    startsAtMs: -Infinity,
+    endsAtMs: Infinity,
+  });
+  const rules = new EditorialRules([boost('cy'), boost('dee')], nowMs);
+  const { picker } = pickerOf(crowded(['bob', 'cy', 'dee']), { rules });
+  assert.deepEqual(authorsOf(picker, 6), ['ada', 'dee', 'cy', 'ada', 'bob', 'ada']);
 });
 
 test('none is fetched for a feed of one author', () => {
