@@ -9,9 +9,11 @@ import { assignVariant } from '@reelfeed/client/assignment';
 import type { ExperimentRow } from '../server/src/features/experiments/experiment.ts';
 import {
   simulatedRow,
+  type Simulation,
+} from '../server/src/features/experiments/simulated-row.fixture.ts';
+import {
   simulateOne,
   tallyFalseFindings,
-  type Simulation,
 } from '../server/src/features/experiments/simulation.fixture.ts';
 import {
   metricNames,

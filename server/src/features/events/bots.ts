@@ -24,6 +24,6 @@ const mobileApp = /^(?!Mozilla\/)[^(]+\((?:[^)]*; ?)?(?:iPhone|iPad|Android)\b/;
  * nothing, because apps may send none.
  */
 export function isKnownBot(userAgent: string | undefined): boolean {
-  if (userAgent === undefined || userAgent === '' || mobileApp.test(userAgent)) return false;
+  if (userAgent === undefined || mobileApp.test(userAgent)) return false;
   return matchesBot(userAgent) || otherBots.test(userAgent);
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { labelOf, otherLabel, type LabelField } from './labels.ts';
+import { isFixedValue, labelOf, otherLabel, type LabelField } from './labels.ts';
 
 const known: Record<LabelField, string[]> = {
   entryPoint: ['feed', 'search', 'direct', 'share', 'other'],
@@ -61,3 +61,34 @@ for (const [field, labels] of Object.entries(known) as [LabelField, string[]][])
     for (const absent of [undefined, null, '', 5, {}]) assert.equal(labelOf(field, absent), '');
   });
 }
+
+test('a value of a fixed vocabulary is told from one that only has the shape of a label', () => {
+  const fixed: [name: string, value: string][] = [
+    ['entryPoint', 'search'],
+    ['rendition', '720p'],
+    ['fromQuality', 'auto'],
+    ['toQuality', '4k'],
+    ['codec', 'h264'],
+    ['errorCode', '404'],
+    ['platform', 'whatsapp'],
+    ['scope', 'author'],
+  ];
+  for (const [name, value] of fixed) {
+    assert.equal(isFixedValue(name, value), true, `${name} ${value}`);
+    assert.equal(isFixedValue(name, 'ada'), false, name);
+  }
+  assert.equal(isFixedValue('rendition', '1280x720'), false, 'of an open set');
+  assert.equal(isFixedValue('appVersion', '412'), false, 'no field of `data`');
+  assert.equal(isFixedValue('constructor', 'search'), false, 'an inherited name');
+  assert.equal(isFixedValue('scope', 'search'), false);
+});
+
+test('a label is the same however many texts were labelled before it', () => {
+  for (let index = 0; index < 5_000; index += 1) {
+    assert.equal(labelOf('appVersion', `1.0.${index}`), `1.0.${index}`);
+    assert.equal(labelOf('appVersion', `ada ${index}`), otherLabel);
+  }
+  const longest = `${'A'.repeat(59)}Error`;
+  assert.equal(labelOf('errorCode', longest), longest);
+  assert.equal(labelOf('errorCode', `A${longest}`), otherLabel, '65 characters');
+});

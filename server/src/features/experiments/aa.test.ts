@@ -12,7 +12,8 @@ import { rebuildProjection } from '../../platform/projections/rebuild.ts';
 import { makeContentIds } from '../analytics/projections/projector.fixture.ts';
 import { openEventLog } from '../events/events.ts';
 import { engagementProjection, simulateInDatabase } from './simulation-database.fixture.ts';
-import { simulatedRow, simulateOne, tallyFalseFindings } from './simulation.fixture.ts';
+import { simulatedRow } from './simulated-row.fixture.ts';
+import { simulateOne, tallyFalseFindings } from './simulation.fixture.ts';
 import { metricNames, type ArmData } from './statistics/analysis.ts';
 
 function assertSameArms(found: readonly ArmData[], expected: readonly ArmData[], at: string): void {

@@ -17,7 +17,7 @@ import { compareValues, openMeasure, readSegments, readValues, type Measure } fr
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { simulateInDatabase, type DatabaseRead } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulation.fixture.ts';
+import { simulatedRow } from './simulated-row.fixture.ts';
 import { testMetric } from './statistics/analysis.ts';
 import { planOf } from './experiment.ts';
 import { readTimeline } from './timeline.ts';

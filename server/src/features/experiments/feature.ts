@@ -21,7 +21,7 @@ import { addConfigRoute } from './config-route.ts';
 import { experimentErrors } from './errors.ts';
 import { openExperiments } from './experiments.ts';
 import { freezeTimelinesHandler } from './freeze.ts';
-import { watchGuardrails } from './harms.ts';
+import { watchGuardrails } from './guardrail-watch.ts';
 import { addLifecycleRoutes } from './lifecycle-routes.ts';
 import { experimentNaming } from './guardrail-queries.ts';
 import { addHoldoutRoutes } from './holdout-routes.ts';

@@ -1,69 +1,75 @@
-/**
- * Proves that a harmed guardrail is detected between looks, announced once, and shown immediately.
- */
+/** Proves which harms of guardrails are found, and which are new. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sql } from 'kysely';
-import { openTestDatabase } from '../../../test/database.ts';
-import {
-  insertItems,
-  makeContentIds,
-  organizationId,
-} from '../analytics/projections/projector.fixture.ts';
-import type { ExperimentId } from './experiment.ts';
-import { watchGuardrails } from './harms.ts';
-import { findExperiment } from './queries.ts';
-import { readResults, withHarms } from './results.ts';
-import { insertRow } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulation.fixture.ts';
+import { freshHarms, harmsOf, type Harmed } from './harms.ts';
+import { simulatedRow } from './simulated-row.fixture.ts';
+import type { ArmData } from './statistics/analysis.ts';
 
-test('a guardrail that is harmed on the first day is told once, and stays', async () => {
-  const { db } = await openTestDatabase();
-  await insertItems(db, makeContentIds(1));
-  const now = new Date();
-  const options = { viewers: 0, seed: 1, split: 0.5 };
-  const { number, experiment_id: id } = await insertRow(db, {
-    ...simulatedRow(1, now.getTime() - 3_600_000, options),
-    metrics: ['retention'],
-    primary_metric: 'retention',
-    guardrails: [
-      { metric: 'watchTime', margin: 0.02 },
-      { metric: 'sessionsPerUser', margin: 0.02 },
-    ],
+const now = new Date('2026-03-02T12:00:00Z');
+const row = {
+  ...simulatedRow(1, 0, { viewers: 0, seed: 1, split: 0.5 }),
+  guardrails: [
+    { metric: 'watchTime', margin: 0.02 },
+    { metric: 'sessionsPerUser', margin: 0.02 },
+  ],
+};
+
+function armOf(watch: number, sessions: number, assigned = 5_000): ArmData {
+  const none = { mean: 0, variance: 0 };
+  const of = (mean: number) => ({
+    units: 5_000,
+    outcome: { mean, variance: 1 },
+    covariate: none,
+    covariance: 0,
   });
-  await sql`
-    insert into exposure (experiment_number, unit_key, variant, exposed_at)
-    select ${number}, decode(lpad(to_hex(n), 16, '0'), 'hex'), n % 2, now()
-    from generate_series(1, 2000) n`.execute(db);
-  await sql`
-    insert into experiment_unit (experiment_number, unit_key, variant, exposed_at, watch_ms, sessions)
-    select ${number}, decode(lpad(to_hex(n), 16, '0'), 'hex'), n % 2, now(),
-      (100 - 30 * (n % 2)) * 1000 + n % 7000, 1 + n / 2 % 3
-    from generate_series(1, 2000) n`.execute(db);
-  assert.equal(await watchGuardrails(db, now), 1);
-  assert.equal(await watchGuardrails(db, new Date()), 0);
-  const row = await findExperiment(db, organizationId, id as ExperimentId);
-  assert.ok(row);
-  assert.deepEqual(
-    row.harms.map(({ metric, variant, at }) => ({ metric, variant, at })),
-    [{ metric: 'watchTime', variant: 'other', at: now.toISOString() }],
-  );
-  const { guardrails, recommendation } = withHarms(await readResults(db, row, now), row);
-  assert.equal(recommendation.reason, 'min_runtime');
-  assert.deepEqual(
-    guardrails.map(({ metric, variants }) => [metric, variants[0]?.id, variants[0]?.status]),
-    [
-      ['watchTime', 'other', 'harmed'],
-      ['sessionsPerUser', 'other', 'undecided'],
-    ],
-  );
-  assert.equal(guardrails[0]?.variants[0]?.harmedAt, now.toISOString());
-  const { rows } = await sql<{ data: { metric: string; lift: number } }>`
-    select data::jsonb as data from webhook_event where kind = 'experiment.guardrail_harmed'`.execute(
-    db,
-  );
-  assert.deepEqual(
-    rows.map(({ data }) => data.metric),
-    ['watchTime'],
-  );
+  return {
+    variantId: '',
+    weight: 0.5,
+    assigned,
+    completionRate: { units: 0, numerator: none, denominator: none, covariance: 0 },
+    watchTime: of(watch),
+    sessionsPerUser: of(sessions),
+    retention: { units: 0, successes: 0 },
+  };
+}
+
+function found(control: ArmData, other: ArmData, decreasing: string[] = []): string[] {
+  const arms = [control, other].map((arm, index) => ({
+    ...arm,
+    variantId: row.variants[index]?.id ?? '',
+  }));
+  return harmsOf(row, arms, new Set(decreasing), now).map(({ metric, variant, at, lift }) => {
+    assert.equal(at, now.toISOString());
+    return `${variant} ${metric} ${lift.toFixed(1)}`;
+  });
+}
+
+test('a harm is named with its variant, metric, time and lift', () => {
+  assert.deepEqual(found(armOf(10, 10), armOf(8, 10)), ['other watchTime -0.2']);
+  assert.deepEqual(found(armOf(10, 10), armOf(8, 9)), [
+    'other watchTime -0.2',
+    'other sessionsPerUser -0.1',
+  ]);
+  assert.deepEqual(found(armOf(10, 10), armOf(10, 12), ['sessionsPerUser']), [
+    'other sessionsPerUser 0.2',
+  ]);
+  assert.deepEqual(found(armOf(10, 10), armOf(10, 12)), []);
+});
+
+test('unevenly filled arms prove no harm', () => {
+  assert.deepEqual(found(armOf(10, 10, 4_000), armOf(8, 10)), []);
+});
+
+test('a harm is new unless the experiment lists one of the same metric and variant', () => {
+  const harm = (metric: string, variant: string, lift = -0.1): Harmed => ({
+    metric,
+    variant,
+    at: now.toISOString(),
+    lift,
+    liftInterval: [lift, lift],
+  });
+  const all = [harm('a', 'x'), harm('a', 'y'), harm('b', 'x')];
+  assert.deepEqual(freshHarms({ harms: [] }, all), all);
+  assert.deepEqual(freshHarms({ harms: [harm('a', 'x', -0.9)] }, all), all.slice(1));
+  assert.deepEqual(freshHarms({ harms: all }, all), []);
 });

@@ -1,10 +1,12 @@
 /** Proves when looks are scheduled: whole days, time zones, and ends that move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { dayMs } from '../../platform/time.ts';
 import { clockOf } from '../../platform/zone-clock.ts';
 import { lookDueAt, looksOf, wholeDays, type Schedule } from './looks.ts';
 import { boundariesOf } from './statistics/group-sequential.ts';
+import { createRandom } from './statistics/random.fixture.ts';
 
 const at = (text: string) => Date.parse(text);
 const scheduleOf = (start: string, end: string, change: Partial<Schedule> = {}): Schedule => ({
@@ -90,14 +92,72 @@ test('looks before the end was moved keep what they spent, and all together spen
   assert.equal((looks[1]?.atMs ?? 0) - schedule.startMs, 8 * dayMs);
 });
 
+test('long experiments have at most thirty looks, evenly spaced and the end last', () => {
+  const startMs = at('2026-01-01T00:00:00Z');
+  const spacing = (days: number) => {
+    const looks = looksOf({
+      ...scheduleOf('2026-01-01T00:00:00Z', '2026-01-01T00:00:00Z', { minimumDays: 1 }),
+      endMs: startMs + days * dayMs,
+    });
+    const times = looks.map(({ atMs }) => (atMs - startMs) / dayMs);
+    assert.equal(times.at(-1), days);
+    return [times.length, times[0], times[1]];
+  };
+  assert.deepEqual(spacing(1), [1, 1, undefined]);
+  assert.deepEqual(spacing(30), [30, 1, 2]);
+  assert.deepEqual(spacing(31), [16, 2, 4]);
+  assert.deepEqual(spacing(60), [30, 2, 4]);
+  assert.deepEqual(spacing(61), [21, 3, 6]);
+});
+
+test('looks advance, end with all of alpha spent, and never forget one that was taken', () => {
+  const startMs = at('2026-03-02T09:00:00Z');
+  const hours = fc.integer({ min: 30, max: 2_000 });
+  const plan = fc.record({
+    minimumDays: fc.integer({ min: 0, max: 14 }),
+    lengths: fc.array(hours, { minLength: 1, maxLength: 4 }),
+    /** When each end was moved, as a share of the time that was left until it. */
+    moved: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 }),
+  });
+  fc.assert(
+    fc.property(plan, ({ minimumDays, lengths, moved }) => {
+      const ends = lengths.toSorted((a, b) => a - b).map((length) => startMs + length * 3_600_000);
+      let movedAtMs = startMs;
+      const earlierEnds = ends.slice(0, -1).map((endMs, index) => {
+        movedAtMs += Math.floor((endMs - movedAtMs) * (moved[index] ?? 0));
+        return { endMs, movedAtMs };
+      });
+      const endMs = ends.at(-1) ?? startMs;
+      const schedule = { clock: clockOf('UTC'), startMs, endMs, minimumDays, earlierEnds };
+      const looks = looksOf(schedule);
+      const last = looks.at(-1);
+      assert.deepEqual([last?.atMs, last?.time, last?.spentTime], [endMs, 1, 1]);
+      for (const [index, look] of looks.entries()) {
+        const before = looks[index - 1] ?? { atMs: startMs, time: 0, spentTime: 0 };
+        assert.ok(look.atMs > before.atMs && look.time > before.time);
+        assert.ok(look.spentTime > before.spentTime);
+        assert.ok(look.spentTime >= look.time);
+        assert.equal(lookDueAt(looks, look.atMs), index);
+        assert.equal(lookDueAt(looks, look.atMs - 1), index - 1);
+      }
+      for (const [index, { endMs: earlier, movedAtMs: movedAt }] of earlierEnds.entries()) {
+        const moves = earlierEnds.slice(0, index);
+        const then = looksOf({ ...schedule, endMs: earlier, earlierEnds: moves });
+        const taken = then.filter(({ atMs }) => atMs <= movedAt);
+        assert.deepEqual(
+          looks.slice(0, taken.length).map(({ atMs, spentTime }) => [atMs, spentTime]),
+          taken.map(({ atMs, spentTime }) => [atMs, spentTime]),
+        );
+      }
+    }),
+    { numRuns: 150 },
+  );
+});
+
 /** The share of random walks that cross a boundary at any look. */
 function falseFindings(times: readonly number[], boundaries: readonly number[]): number {
-  let seed = 1;
-  const uniform = () => {
-    seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    return (seed + 0.5) / 2 ** 32;
-  };
-  const normal = () => Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
+  const random = createRandom(1);
+  const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const runs = 20_000;
   let crossed = 0;
   for (let run = 0; run < runs; run += 1) {

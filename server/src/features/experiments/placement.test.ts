@@ -5,7 +5,7 @@ import { assignVariant } from '@reelfeed/client/assignment';
 import { assignmentPlanOf } from './assignments/view.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { grownRanges, placeOf } from './placement.ts';
-import { simulatedRow } from './simulation.fixture.ts';
+import { simulatedRow } from './simulated-row.fixture.ts';
 
 const viewers = 40_000;
 let made = 0;
@@ -82,4 +82,46 @@ test('a setting is overridden by one running experiment at a time, flags and set
   const flag = start(over('feature', 'x'), [running]);
   assert.throws(() => start(over('feature', 'x'), [running, flag]), /overrides the flag "x" too/);
   assert.ok(start(over('config', 'y'), [running, flag]).ranges);
+});
+
+test('the first of a group names the layer, and others join it', () => {
+  const group = { exclusion_group: 'one', traffic: 0.2 };
+  const first = start(draft(group), []);
+  assert.equal(first.layer, first.experiment_id);
+  const alone = start(draft({ traffic: 0.3 }), [first]);
+  assert.deepEqual([alone.layer, alone.ranges], [null, [[0, 0.3]]]);
+  const other = start(draft({ exclusion_group: 'two', traffic: 0.2 }), [first, alone]);
+  assert.equal(other.layer, other.experiment_id);
+  assert.equal(start(draft(group), [alone, first, other]).layer, first.layer);
+  const ranking = start(draft({ type: 'ranking', traffic: 0.2 }), [alone, first, other]);
+  assert.equal(ranking.layer, ranking.experiment_id);
+});
+
+test('what is full says how much is free; audiences that exclude each other share it', () => {
+  const group = { exclusion_group: 'one' };
+  const german = { targeting: { countries: ['DE'] } };
+  const first = start(draft({ ...group, ...german, traffic: 0.75 }), []);
+  const full = draft({ ...group, traffic: 0.5 });
+  assert.throws(() => start(full, [first]), /experiments of the group leave 0\.25 .* needs 0\.5\./);
+  const french = { ...full, targeting: { countries: ['FR'] } };
+  assert.ok(start(french, [first]).ranges);
+  const ranking = start(draft({ type: 'ranking', traffic: 0.75 }), []);
+  assert.throws(
+    () => start(draft({ type: 'ranking', traffic: 0.5 }), [first, ranking]),
+    /ranking experiments leave 0\.25 /,
+  );
+  const whole = { ...ranking, traffic: 1, ranges: grownRanges(ranking, 1, [first, ranking]) };
+  assert.equal(shareOf(membersOf(whole)), 1);
+  assert.deepEqual(grownRanges(draft({ traffic: 0.5 }), 0.9, [first]), [[0, 0.9]]);
+});
+
+test('ranking experiments need no keys of their own', () => {
+  const over = (type: 'ranking' | 'config') =>
+    draft({
+      type,
+      traffic: 0.1,
+      variants: [{ id: 'a', name: 'a', traffic: 1, config: { x: true } }],
+    });
+  const running = [start(over('ranking'), []), start(over('config'), [])];
+  assert.equal(start(over('ranking'), running).layer, running[0]?.layer);
 });

@@ -13,7 +13,7 @@ import type { ExperimentId } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { readResults } from './results.ts';
 import { insertRow } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulation.fixture.ts';
+import { simulatedRow } from './simulated-row.fixture.ts';
 
 test('results of many participants are kept for a while, and renewed in the background', async () => {
   const { db } = await openTestDatabase();

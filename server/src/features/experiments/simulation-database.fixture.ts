@@ -20,7 +20,8 @@ import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { readResults, type Results } from './results.ts';
 import { days, daysBefore, eventsOf, makeViewers } from './simulated-viewers.fixture.ts';
-import { entryDays, stayOf, type Simulation } from './simulation.fixture.ts';
+import type { Simulation } from './simulated-row.fixture.ts';
+import { entryDays, stayOf } from './simulation.fixture.ts';
 import type { ArmData } from './statistics/analysis.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 

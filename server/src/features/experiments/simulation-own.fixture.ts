@@ -5,14 +5,13 @@
  */
 import { dayMs } from '../../platform/time.ts';
 import { analyseArms } from './results.ts';
+import { simulatedRow, type Simulation } from './simulated-row.fixture.ts';
 import {
   covariance,
   mean,
   monitoringAt,
-  simulatedRow,
   simulateOne,
   type SimulatedUnit,
-  type Simulation,
 } from './simulation.fixture.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
 import {

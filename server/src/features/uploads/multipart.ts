@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { problemOfJson } from '../../platform/http/json-shape.ts';
 import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/validation-error.ts';
 import type { Problem } from '../../platform/http/validation.ts';
@@ -10,6 +9,7 @@ import type { ReceivedFile } from '../../platform/storage/receive.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { NewContentMetadata, type Metadata } from '../content/content.ts';
 import { watchArrival } from './arrival.ts';
+import { readField } from './form-fields.ts';
 import {
   receiveBytes,
   receiveMedia,
@@ -146,41 +146,4 @@ function toMetadata(request: FastifyRequest, fields: ReadonlyMap<string, string[
   const validate = request.compileValidationSchema(NewContentMetadata, 'body');
   if (!validate(values)) throw validationError('body', (validate.errors ?? []) as Problem[]);
   return values as Metadata;
-}
-
-function readField(name: string, given: readonly string[]): unknown {
-  const [first = ''] = given;
-  if (name === 'tags') return readTags(given);
-  if (given.length > 1) throw fieldError(name, 'is given more than once');
-  if (name === 'customMetadata') return readJson(name, first);
-  if (name === 'protected') return first === 'true' ? true : first === 'false' ? false : first;
-  return first === '' && name !== 'title' ? null : first;
-}
-
-/** Accepts repeated fields, a JSON array, or a comma-separated list. */
-function readTags(given: readonly string[]): unknown {
-  const [first = ''] = given;
-  if (given.length === 1 && first.trimStart().startsWith('[')) return readJson('tags', first);
-  return given
-    .flatMap((value) => value.split(','))
-    .map((tag) => tag.trim())
-    .filter((tag) => tag !== '');
-}
-
-function readJson(name: string, text: string): unknown {
-  const problem = problemOfJson(Buffer.from(text));
-  if (problem !== null) throw fieldError(name, problem);
-  let hasProto = false;
-  const look = (key: string, value: unknown) => {
-    hasProto ||= key === '__proto__';
-    return value;
-  };
-  let value: unknown;
-  try {
-    value = JSON.parse(text, look);
-  } catch {
-    throw fieldError(name, 'must be JSON');
-  }
-  if (hasProto) throw fieldError(name, 'must not hold a key __proto__');
-  return value;
 }

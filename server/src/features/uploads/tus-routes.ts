@@ -10,8 +10,7 @@ import { findOrganization } from '../organizations/organizations.ts';
 import { watchArrival } from './arrival.ts';
 import { createPartial, joinPartials, readConcat } from './concatenation.ts';
 import { discardRest } from './discard-rest.ts';
-import { uploadErrors } from './errors.ts';
-import { receivePart, type Checksum } from './receive-part.ts';
+import { receivePart } from './receive-part.ts';
 import {
   createResumable,
   findProgress,
@@ -19,6 +18,13 @@ import {
   terminate,
   type ResumableParts,
 } from './resumable.ts';
+import {
+  declaredLength,
+  readChecksum,
+  readInteger,
+  requireVersion,
+  version,
+} from './tus-headers.ts';
 import { findOpenSession } from './uploads.ts';
 
 export type TusRouteParts = ResumableParts & {
@@ -27,7 +33,6 @@ export type TusRouteParts = ResumableParts & {
   onUploaded: () => void;
 };
 
-const version = '1.0.0';
 const url = '/v1/uploads/:token';
 const partType = 'application/offset+octet-stream';
 const config = { access: 'public', limitedAs: 'media' } as const;
@@ -94,7 +99,7 @@ function addDiscovery(app: HttpApp, { limits }: TusRouteParts): void {
 
 function addCreation(app: HttpApp, parts: TusRouteParts): void {
   app.post(url, { config, schema: { hide: true, params } }, async (request, reply) => {
-    requireVersion(request);
+    requireVersion(request.headers);
     const { token } = request.params;
     const concat = readConcat(request.headers['upload-concat']);
     const location = (made: string): string => `${parts.publicUrl}/v1/uploads/${made}`;
@@ -107,7 +112,7 @@ function addCreation(app: HttpApp, parts: TusRouteParts): void {
       reply.headers({ location: location(token), 'upload-offset': offsetOf(session) });
       return reply.status(201).send();
     }
-    const lengthBytes = readInteger(request, 'upload-length');
+    const lengthBytes = readInteger(request.headers, 'upload-length');
     if (concat?.kind === 'partial') {
       const made = await createPartial(parts, token, lengthBytes);
       reply.headers({
@@ -129,7 +134,7 @@ function addCreation(app: HttpApp, parts: TusRouteParts): void {
 
 function addOffset(app: HttpApp, parts: TusRouteParts): void {
   app.head(url, { config, schema: { hide: true, params } }, async (request, reply) => {
-    requireVersion(request);
+    requireVersion(request.headers);
     const { session, isCompletedNow } = await findProgress(parts, request.params.token);
     if (isCompletedNow) parts.onUploaded();
     const concat = session.wholeId === null ? session.concat : 'partial';
@@ -147,15 +152,15 @@ function addPart(app: HttpApp, parts: TusRouteParts): void {
   const streamed = { ...config, streamsBody: true as const };
   app.patch(url, { config: streamed, schema: { hide: true, params } }, async (request, reply) => {
     try {
-      requireVersion(request);
+      requireVersion(request.headers);
       if (request.headers['content-type'] !== partType) {
         throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message: `Send ${partType}.` });
       }
       using arrival = watchArrival(request.raw, parts.limits.arrival);
       const { offset, row } = await receivePart(parts, request.params.token, {
-        offset: readInteger(request, 'upload-offset'),
-        declaredBytes: declaredLength(request),
-        checksum: readChecksum(request),
+        offset: readInteger(request.headers, 'upload-offset'),
+        declaredBytes: declaredLength(request.headers),
+        checksum: readChecksum(request.headers),
         source: request.raw,
         signal: arrival.signal,
       });
@@ -172,38 +177,8 @@ function addPart(app: HttpApp, parts: TusRouteParts): void {
 
 function addTermination(app: HttpApp, parts: TusRouteParts): void {
   app.delete(url, { config, schema: { hide: true, params } }, async (request, reply) => {
-    requireVersion(request);
+    requireVersion(request.headers);
     await terminate(parts, request.params.token);
     return reply.status(204).send();
   });
-}
-
-function requireVersion(request: FastifyRequest): void {
-  if (request.headers['tus-resumable'] === version) return;
-  throw new ApiError('PRECONDITION_FAILED', {
-    message: `Send Tus-Resumable: ${version}.`,
-    headers: { 'tus-version': version },
-  });
-}
-
-function readInteger(request: FastifyRequest, name: string): number {
-  const value = request.headers[name];
-  if (typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
-  throw new ApiError('INVALID_REQUEST', { message: `${name} must be a number of bytes.` });
-}
-
-function declaredLength(request: FastifyRequest): number | null {
-  const declared = Number(request.headers['content-length'] ?? Number.NaN);
-  return Number.isSafeInteger(declared) ? declared : null;
-}
-
-function readChecksum(request: FastifyRequest): Checksum | null {
-  const header = request.headers['upload-checksum'];
-  if (header === undefined) return null;
-  const [, algorithm, digest = ''] = /^(sha1|sha256|md5) ([\w+/=]+)$/.exec(String(header)) ?? [];
-  if (algorithm === undefined) throw new ApiError(uploadErrors.CHECKSUM_UNSUPPORTED);
-  return {
-    algorithm: algorithm as Checksum['algorithm'],
-    digest: Buffer.from(digest, 'base64'),
-  };
 }

@@ -12,8 +12,9 @@ import { mergeFacts } from '../facts/merge.ts';
 import { allProjections } from './all-projections.ts';
 import { insertProjections, readProgress } from '../../../platform/projections/queries.ts';
 import { ProjectionRun } from '../../../platform/projections/run.ts';
+import { organizationId } from './organization-id.fixture.ts';
 
-export const organizationId = 'org_01jd0000000000000000000000';
+export { organizationId };
 
 /** Creates an organization with these items. The last item is a live stream. */
 export async function insertItems(db: Db, contentIds: readonly string[]): Promise<void> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { openTestDatabase } from '../../../../test/database.ts';
-import { createRandom, shuffled } from '../reports/traffic.fixture.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import { hashViewer, memberOf } from './viewer-key.ts';
 import {
@@ -58,22 +58,34 @@ describe('a set of viewers', () => {
   });
 
   test('has the same bytes for the same members, however it came to be', () => {
-    const random = createRandom(2);
-    for (const count of [5, 900, 1_100, 20_000]) {
-      const members = range(count);
-      const expected = encodeViewerSet(setOf(members));
-      const parts = Array.from({ length: 7 }, () => createViewerSet());
-      for (const one of shuffled(members, count)) {
-        // Some members are in several parts.
-        for (let times = 0; times < 2; times += 1) {
-          const part = parts[Math.floor(random() * parts.length)];
-          if (part !== undefined) addViewer(part, one);
+    const members = range(3_000);
+    const sets = fc.record({
+      count: fc.oneof(fc.nat(20), fc.integer({ min: 1_000, max: 1_050 }), fc.nat(3_000)),
+      parts: fc.integer({ min: 1, max: 7 }),
+      /** Where members begin to be added, and how far the next one is away. */
+      start: fc.nat(3_000),
+      stride: fc.constantFrom(1, 7, 11, 13),
+      /** How many parts have each member. */
+      copies: fc.integer({ min: 1, max: 2 }),
+    });
+    fc.assert(
+      fc.property(sets, ({ count, parts: partCount, start, stride, copies }) => {
+        const own = members.slice(0, count);
+        const parts = Array.from({ length: partCount }, () => createViewerSet());
+        const order = own.map((_, at) => (start + at * stride) % Math.max(1, count));
+        for (const at of [...order, ...own.keys()]) {
+          for (let copy = 0; copy < copies; copy += 1) {
+            const part = parts[(at * (copy + 1)) % partCount];
+            const one = own[at];
+            if (part !== undefined && one !== undefined) addViewer(part, one);
+          }
         }
-      }
-      const merged = createViewerSet();
-      for (const part of parts) mergeViewerSets(merged, decodeViewerSet(encodeViewerSet(part)));
-      assert.deepEqual(encodeViewerSet(merged), expected);
-    }
+        const merged = createViewerSet();
+        for (const part of parts) mergeViewerSets(merged, decodeViewerSet(encodeViewerSet(part)));
+        assert.deepEqual(encodeViewerSet(merged), encodeViewerSet(setOf(own)));
+      }),
+      { numRuns: 20 },
+    );
   });
 
   test('estimates within some per cent beyond', () => {

@@ -46,6 +46,25 @@ describe('a network', () => {
     assert.equal(crowds.of('org', 'another', '8.8.8.8', nowMs + dayMs), 0);
   });
 
+  test('counts each of its viewers, however close their fingerprints lie', () => {
+    const crowds = new Crowds(256);
+    const found = Array.from({ length: 17 }, (_, at) =>
+      crowds.of('org', `v-${at}`, '8.8.8.8', nowMs),
+    );
+    assert.deepEqual([found[15], found[16]], [0, 1]);
+  });
+
+  test('has no further viewers once the memory is full, on each day anew', () => {
+    const crowds = new Crowds(200);
+    // Each viewer takes a slot for the address and one for its network, of a hundred.
+    for (const day of [0, 1]) {
+      for (let request = 0; request < 1_500; request += 1) {
+        crowds.of('org', `v-${request % 500}`, '8.8.8.8', nowMs + day * dayMs);
+      }
+      assert.equal(crowds.of('org', 'v-0', '8.8.8.8', nowMs + day * dayMs), 2);
+    }
+  });
+
   test('of an audience of 50,000 networks is hardly ever taken for a crowd', () => {
     const found = crowdsOf(
       50_000,

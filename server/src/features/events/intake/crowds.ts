@@ -19,17 +19,23 @@ const viewersOfAddress = 16;
 const viewersOfNetwork = 128;
 const maxCrowd = 15;
 
-const fingerprintSlots = 2 ** 20;
-/** Beyond this, new viewers would only evict others. */
-const maxFingerprints = fingerprintSlots / 2;
 const sketchSlots = 2 ** 16;
 
 export class Crowds {
+  readonly #fingerprintSlots: number;
+  /** When more are in use, a free slot is hard to find, so new viewers are no longer counted. */
+  readonly #maxFingerprints: number;
   #day = -1;
   #salt = '';
   #fingerprints = new Uint32Array(0);
   #known = 0;
   #sketch = [new Uint16Array(0), new Uint16Array(0)] as const;
+
+  /** @param fingerprintSlots four bytes each; half of them are used */
+  constructor(fingerprintSlots = 2 ** 20) {
+    this.#fingerprintSlots = fingerprintSlots;
+    this.#maxFingerprints = fingerprintSlots / 2;
+  }
 
   /**
    * The crowding of the viewer's network: 0 up to its share of viewers, then 1 more for each
@@ -63,11 +69,11 @@ export class Crowds {
     const fingerprint = hash.readUInt32LE(4) || 1;
     const first = hash.readUInt32LE(0);
     for (let step = 0; step < 8; step += 1) {
-      const slot = (first + step) % fingerprintSlots;
+      const slot = (first + step) % this.#fingerprintSlots;
       const found = this.#fingerprints[slot];
       if (found === fingerprint) return false;
       if (found !== 0) continue;
-      if (this.#known >= maxFingerprints) return false;
+      if (this.#known >= this.#maxFingerprints) return false;
       this.#fingerprints[slot] = fingerprint;
       this.#known += 1;
       return true;
@@ -79,7 +85,7 @@ export class Crowds {
     if (day === this.#day) return;
     this.#day = day;
     this.#salt = randomBytes(16).toString('hex');
-    this.#fingerprints = new Uint32Array(fingerprintSlots);
+    this.#fingerprints = new Uint32Array(this.#fingerprintSlots);
     this.#known = 0;
     this.#sketch = [new Uint16Array(sketchSlots), new Uint16Array(sketchSlots)];
   }

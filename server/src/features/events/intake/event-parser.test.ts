@@ -13,7 +13,7 @@ import { maxAgeMs, maxAheadMs } from './event-time.ts';
 
 const nowMs = Date.UTC(2026, 10, 1, 12);
 const contentId = '01890000-0000-7000-8000-000000000001';
-const liveId = '01890000-0000-7000-8000-000000000002';
+const liveId = '01890000-0000-7000-8000-00000000000b';
 
 function sourceOf(given: Partial<EventSource> = {}): EventSource {
   return {
@@ -99,7 +99,7 @@ describe('an event', () => {
     assert.deepEqual(of({ country: 'Germany', device: 'fridge' }), ['FR', 'web']);
     assert.equal(refusedField({ country: 'QQ' }), 'country');
     const nothing = accepted({});
-    assert.deepEqual(['country' in nothing, 'device' in nothing], [false, false]);
+    assert.deepEqual(Object.keys(nothing), ['eventId', 'event', 'contentId', 'at', 'data']);
   });
 
   test('may be of a custom kind that is declared, with an item or without', () => {
@@ -230,6 +230,8 @@ describe('the data of an event', () => {
     const own = { fromContentId: liveId, watchTimeOnFrom: 1, watchTime: 9 };
     assert.deepEqual(of({ ...swipe, contentId, data: own }), [contentId, liveId, 1]);
     assert.deepEqual(of({ ...swipe, contentId, watchTimeOnFrom: 4 }), [contentId, liveId, 4]);
+    const twice = { ...swipe, fromContentId: contentId, contentId, data: own };
+    assert.deepEqual(of(twice), [contentId, liveId, 1], 'the names of the contract count first');
     assert.equal(refusedField({ event: 'swipe', data: { watchTime: 1 } }), 'data.fromContentId');
     const gone = { fromContentId: 'x', watchTimeOnFrom: 1 };
     assert.equal(refusedField({ event: 'swipe', data: gone }), 'data.fromContentId');
@@ -256,7 +258,11 @@ describe('the data of an event', () => {
 
   test('is refused exactly when its JSON is too long, whatever it holds', () => {
     const names = fc.string().filter((name) => name !== '__proto__');
-    const values = fc.oneof(fc.string(), fc.double({ noDefaultInfinity: true }), fc.constant(null));
+    const values = fc.oneof(
+      fc.string(),
+      fc.double({ noDefaultInfinity: true, noNaN: true }),
+      fc.constant(null),
+    );
     const data = fc.dictionary(names, values, { maxKeys: 5 });
     fc.assert(
       fc.property(data, fc.integer({ min: 7_900, max: 8_200 }), (fields, length) => {
@@ -266,6 +272,35 @@ describe('the data of an event', () => {
       }),
       { numRuns: 200 },
     );
+  });
+
+  test('may be as long as its JSON, however little of that its values are', () => {
+    const listOf = (value: unknown) => (count: number) => ({ a: Array(count).fill(value) });
+    // Each of these characters takes six bytes of JSON.
+    const letter = (n: number) => String.fromCharCode(14 + (Math.floor(n) % 18));
+    const keys = (count: number) =>
+      Object.fromEntries(
+        Array.from({ length: count }, (_, n) => [
+          letter(n) + letter(n / 18) + letter(n / 324),
+          true,
+        ]),
+      );
+    for (const [what, dataOf] of Object.entries({
+      'an escaped character': listOf('\u0001'),
+      'an empty text': listOf(''),
+      'a long number': listOf(-1.234_567_890_123_456_7e-100),
+      false: listOf(false),
+      'an object': listOf({}),
+      'a list': listOf([]),
+      'escaped keys': keys,
+    })) {
+      const lengthOf = (count: number) => Buffer.byteLength(JSON.stringify(dataOf(count)));
+      const each = lengthOf(2) - lengthOf(1);
+      const count = 1 + Math.floor((maxDataBytes - lengthOf(1)) / each);
+      assert.ok(lengthOf(count) <= maxDataBytes && lengthOf(count + 1) > maxDataBytes, what);
+      assert.equal(checkData(dataOf(count), true), null, what);
+      assert.match(checkData(dataOf(count + 1), true)?.message ?? '', /at most 8192 bytes/, what);
+    }
   });
 
   test('is described by the guide, each field of each kind in a row', () => {
@@ -310,9 +345,10 @@ test('whatever is sent, the answer is an event, a refusal with a reason, or unde
 });
 
 test('codes of countries are read in any case, and others are told from free text', () => {
-  assert.deepEqual(['de', 'DE', 'XX', 'DEU', 'D', 5, null].map(readCountry), [
+  assert.deepEqual(['de', 'DE', 'XX', 'DEU', 'D', 5, ['de'], null].map(readCountry), [
     'DE',
     'DE',
+    null,
     null,
     null,
     null,
@@ -359,5 +395,12 @@ test('the sender of a request is known by its headers, unless a server has sent 
   assert.equal(deviceOf('Mozilla/5.0 (Linux; Android 15)'), 'android');
   assert.equal(deviceOf('Mozilla/5.0 (X11; Linux x86_64)'), 'web');
   assert.equal(deviceOf('curl/8.5.0'), null);
-  assert.equal(of('publishable', 'Googlebot/2.1').isBot, true);
+  const isBot = (agent: string | undefined) => of('publishable', agent).isBot;
+  assert.deepEqual(['Googlebot/2.1', 'Go-http-client/2.0', 'scrapy'].map(isBot), [
+    true,
+    true,
+    true,
+  ]);
+  for (const person of [undefined, '', 'curl/8.5.0', 'Googlebot/2.1 (iPhone; iOS 18)'])
+    assert.equal(isBot(person), false, person);
 });

@@ -25,7 +25,8 @@ export function clockOffsetOf(sentAt: unknown, nowMs: number): number | null {
   return Math.abs(offsetMs) > maxClockErrorMs ? offsetMs : 0;
 }
 
-const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
+/** February without its leap day, which the general parser reads. */
+const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /** A timestamp in the format of the contract, in milliseconds, or null. */
 export function parseMoment(text: string): number | null {
@@ -34,8 +35,11 @@ export function parseMoment(text: string): number | null {
   return readUsual(text) ?? parseTimestamp(text)?.getTime() ?? null;
 }
 
-/** `2026-01-31T12:00:00.000Z` in milliseconds, or null for every other format. */
-function readUsual(text: string): number | null {
+/**
+ * `2026-01-31T12:00:00.000Z` in milliseconds. Returns null for every other format, for years before
+ * 1970 and for leap days, all of which the general parser reads or rejects.
+ */
+export function readUsual(text: string): number | null {
   if (text.length !== 24 || text.charCodeAt(23) !== 0x5a) return null;
   const year = number(text, 0, 4);
   const month = number(text, 5, 7);
@@ -51,9 +55,8 @@ function readUsual(text: string): number | null {
     text.charCodeAt(13) === 0x3a &&
     text.charCodeAt(16) === 0x3a &&
     text.charCodeAt(19) === 0x2e;
-  // Leave years before 1970 and days that February may not have to the general parser.
-  if (!separated || year < 1970 || month < 1 || month > 12 || (month === 2 && day > 28))
-    return null;
+  if (!separated || year < 1970) return null;
+  // A month that does not exist has no days.
   if (day < 1 || day > (daysOfMonth[month - 1] ?? 0)) return null;
   if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) return null;
   return ms < 0 ? null : Date.UTC(year, month - 1, day, hour, minute, second, ms);

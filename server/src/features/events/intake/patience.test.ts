@@ -1,41 +1,47 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { Patience } from './patience.ts';
-import { pause } from '../../../../test/waiting.ts';
 
 const maxWaitMs = 100;
 
-test('each that waits for too long is refused once, in its own time, whatever went before it', async () => {
-  const told: { name: string; waitedMs: number }[] = [];
-  const patience = new Patience<{ name: string; submittedAt: number; place: number }>(
-    maxWaitMs,
-    (late) => {
-      for (const { name, submittedAt } of late) {
-        told.push({ name, waitedMs: performance.now() - submittedAt });
+type Request = { readonly submittedAt: number; readonly answeredAt: number; place: number };
+
+/** Gaps between requests, and after how long each is answered; 1,000 ms is too late. */
+const schedules = fc.array(
+  fc.record({
+    gapMs: fc.nat(150),
+    answeredAfterMs: fc.oneof(fc.integer({ min: 1, max: 120 }), fc.constant(1_000)),
+  }),
+  { maxLength: 8 },
+);
+
+test('each request that waits too long is reported once, in that millisecond, and no other', (t) => {
+  let nowMs = 0;
+  t.mock.method(performance, 'now', () => nowMs);
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  fc.assert(
+    fc.property(schedules, (schedule) => {
+      const late: Request[] = [];
+      const patience = new Patience<Request>(maxWaitMs, (reported) => {
+        assert.ok(reported.length > 0);
+        for (const { submittedAt } of reported) assert.equal(nowMs - submittedAt, maxWaitMs);
+        late.push(...reported);
+      });
+      let submittedAt = nowMs;
+      const requests = schedule.map(({ gapMs, answeredAfterMs }): Request => {
+        submittedAt += gapMs;
+        return { submittedAt, answeredAt: submittedAt + answeredAfterMs, place: 0 };
+      });
+      for (const endMs = submittedAt + 2 * maxWaitMs; nowMs < endMs; nowMs += 1) {
+        t.mock.timers.tick(1);
+        for (const one of requests) if (one.answeredAt === nowMs) patience.delete(one);
+        for (const one of requests) if (one.submittedAt === nowMs) patience.add(one);
       }
-    },
+      const isLate = ({ submittedAt: from, answeredAt }: Request) => answeredAt - from >= maxWaitMs;
+      assert.deepEqual(new Set(late), new Set(requests.filter(isLate)));
+      assert.equal(late.length, requests.filter(isLate).length);
+    }),
+    { numRuns: 60 },
   );
-  const add = (name: string) => {
-    const one = { name, submittedAt: performance.now(), place: 0 };
-    patience.add(one);
-    return one;
-  };
-  const answered = add('answered');
-  add('first');
-  await pause(maxWaitMs / 2, 'the second comes later');
-  const alsoAnswered = add('answered as well');
-  add('second');
-  // The bag fills the gap of a removed member with its last one, so its order is not that of
-  // arrival.
-  patience.delete(answered);
-  patience.delete(alsoAnswered);
-  await pause(maxWaitMs * 4, 'the patience with both ends');
-  add('third');
-  await pause(maxWaitMs * 3, 'the patience with the third ends');
-  assert.deepEqual(
-    told.map(({ name }) => name),
-    ['first', 'second', 'third'],
-  );
-  // Timers may fire a millisecond early by another clock.
-  assert.ok(told.every(({ waitedMs }) => waitedMs >= maxWaitMs - 2));
 });

@@ -39,13 +39,13 @@ export class Patience<T extends Waiting> {
     this.#timer = null;
     const lateFrom = performance.now() - this.#maxWaitMs;
     const late: T[] = [];
-    let next = Infinity;
+    let next: number | null = null;
     for (const one of this.#waiting) {
       if (one.submittedAt <= lateFrom) late.push(one);
-      else next = Math.min(next, one.submittedAt);
+      else next = Math.min(next ?? one.submittedAt, one.submittedAt);
     }
     for (const one of late) this.#waiting.delete(one);
-    if (next < Infinity) this.#lookIn(next - lateFrom);
+    if (next !== null) this.#lookIn(next - lateFrom);
     if (late.length > 0) this.#onLate(late);
   }
 }

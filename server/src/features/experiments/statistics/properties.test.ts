@@ -1,16 +1,32 @@
 /** Proves on random data that the parts of an analysis never contradict each other. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { alwaysValid } from './always-valid.ts';
-import { analyse, metricNames, type AnalysisPlan, type ArmData } from './analysis.ts';
+import {
+  analyse,
+  metricNames,
+  type AnalysisPlan,
+  type ArmData,
+  type MetricResult,
+  type TreatmentResult,
+} from './analysis.ts';
 import { boundaryCurve, groupSequential } from './group-sequential.ts';
 import { noLook, singleLook, type Monitoring } from './monitoring.ts';
-import { createRandom, type Random } from './random.fixture.ts';
+import type { Random } from './random.fixture.ts';
 
 const looks = Array.from({ length: 14 }, (_, day) => (day + 1) / 14);
 const curves = looks.map((_, look) =>
   boundaryCurve(looks.slice(0, look + 1).map((time) => ({ time, spentTime: time }))),
 );
+
+/** Random numbers in [0, 1) that shrink towards 0; they repeat when they run out. */
+const randoms = fc
+  .array(fc.noBias(fc.nat(2 ** 31 - 1)), { minLength: 200, maxLength: 200 })
+  .map((numbers): (() => Random) => () => {
+    let at = 0;
+    return () => (numbers[at++ % numbers.length] ?? 0) / 2 ** 31;
+  });
 
 function monitoringOf(random: Random): Monitoring {
   const kind = random();
@@ -84,11 +100,11 @@ function refuseWildNumbers(value: unknown, path: string): void {
   }
 }
 
-test('100,000 random comparisons: p, `significant` and both intervals agree, and all are numbers', () => {
-  const random = createRandom(15);
+test('p, `significant` and both intervals agree, and all are numbers', () => {
   let compared = 0;
   let significant = 0;
-  for (let round = 0; compared < 100_000; round += 1) {
+  const check = (start: () => Random) => {
+    const random = start();
     const count = 2 + Math.floor(random() * 3);
     const weights = Array.from({ length: count }, () => 1 / count);
     const first = randomArm(random, 'a', weights[0] ?? 0);
@@ -101,8 +117,8 @@ test('100,000 random comparisons: p, `significant` and both intervals agree, and
     );
     const plan: AnalysisPlan = {
       metrics: metricNames,
-      primaryMetric: metricNames[round % 4] ?? 'watchTime',
-      controlId: arms[round % count]?.variantId ?? '',
+      primaryMetric: metricNames[Math.floor(random() * 4)] ?? 'watchTime',
+      controlId: arms[Math.floor(random() * count)]?.variantId ?? '',
       alpha: 0.05,
       minimumDays: 7,
       minimumUnits: random() < 0.5 ? 0 : 100,
@@ -112,36 +128,41 @@ test('100,000 random comparisons: p, `significant` and both intervals agree, and
     refuseWildNumbers(analysis, 'analysis');
     for (const arm of analysis.arms) {
       for (const result of Object.values(arm.metrics)) {
-        assert.ok(result.confidence >= 0 && result.confidence < 1);
-        if (!('pValue' in result)) continue;
-        compared += 1;
-        if (result.significant) significant += 1;
-        const { pValue, interval, liftInterval, reason } = result;
-        if (pValue === null) {
-          assert.deepEqual([result.significant, interval, liftInterval], [false, null, null]);
-          assert.ok(reason !== null);
-          continue;
-        }
-        assert.equal(result.significant, pValue < plan.alpha);
-        assert.ok(!result.significant || interval !== null, JSON.stringify({ pValue, interval }));
-        for (const bounds of [interval, liftInterval]) {
-          if (bounds === null) continue;
-          assert.ok(bounds[0] <= bounds[1]);
-          const isOutside = bounds[0] > 0 || bounds[1] < 0;
-          assert.equal(isOutside, result.significant, JSON.stringify({ pValue, bounds }));
-        }
+        compared += 'pValue' in result ? 1 : 0;
+        significant += 'significant' in result && result.significant ? 1 : 0;
+        agrees(result, plan.alpha);
       }
     }
     const { winnerIndex, reason } = analysis.recommendation;
     assert.equal(winnerIndex === null, reason !== null);
     if (winnerIndex !== null) assert.ok(analysis.sampleRatio.ok);
-  }
-  assert.ok(significant > 3_000, `only ${significant} were significant`);
+  };
+  fc.assert(fc.property(randoms, check), { numRuns: 4_000 });
+  assert.ok(compared > 20_000 && significant > compared / 50, `${significant} of ${compared}`);
 });
 
+function agrees(result: MetricResult | TreatmentResult, alpha: number): void {
+  assert.ok(result.confidence >= 0 && result.confidence < 1);
+  if (!('pValue' in result)) return;
+  const { pValue, interval, liftInterval, reason, significant } = result;
+  if (pValue === null) {
+    assert.deepEqual([significant, interval, liftInterval], [false, null, null]);
+    assert.ok(reason !== null);
+    return;
+  }
+  assert.equal(significant, pValue < alpha);
+  assert.ok(!significant || interval !== null, JSON.stringify({ pValue, interval }));
+  for (const bounds of [interval, liftInterval]) {
+    if (bounds === null) continue;
+    assert.ok(bounds[0] <= bounds[1]);
+    const isOutside = bounds[0] > 0 || bounds[1] < 0;
+    assert.equal(isOutside, significant, JSON.stringify({ pValue, bounds }));
+  }
+}
+
 test('another metric costs the primary one nothing', () => {
-  const random = createRandom(4);
-  for (let round = 0; round < 500; round += 1) {
+  const check = (start: () => Random) => {
+    const random = start();
     const first = randomArm(random, 'control', 0.5);
     const arms = [first, similarArm(random, first, 'treatment', 0.5)];
     const planOf = (metrics: AnalysisPlan['metrics']): AnalysisPlan => ({
@@ -156,5 +177,6 @@ test('another metric costs the primary one nothing', () => {
     const alone = analyse(arms, planOf(['watchTime']), singleLook, 8);
     const among = analyse(arms, planOf(metricNames), singleLook, 8);
     assert.deepEqual(among.arms[1]?.metrics.watchTime, alone.arms[1]?.metrics.watchTime);
-  }
+  };
+  fc.assert(fc.property(randoms, check), { numRuns: 300 });
 });

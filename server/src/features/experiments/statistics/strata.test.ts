@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { createRandom } from './random.fixture.ts';
 import { postStratify, postStratifyShares, strataStarts } from './strata.ts';
 
@@ -52,6 +53,136 @@ test('a mix that differs between the arms is no effect', () => {
   const share = ({ units, successes }: { units: number; successes: number }) => successes / units;
   assert.ok(few !== undefined && many !== undefined);
   assert.ok(Math.abs(share(few) - share(many)) < 1e-12);
+});
+
+test('a period is a stratum from fifty units in each arm on', () => {
+  assert.deepEqual(
+    strataStarts([
+      [50, 50],
+      [50, 50],
+    ]),
+    [0, 1],
+  );
+  for (const small of [
+    [49, 50],
+    [50, 49],
+  ]) {
+    assert.deepEqual(strataStarts([small, [50, 50]]), [0]);
+    assert.deepEqual(strataStarts([[50, 50], small]), [0]);
+  }
+  assert.deepEqual(strataStarts([]), [0]);
+});
+
+const shareOf = fc
+  .integer({ min: 50, max: 400 })
+  .chain((units) =>
+    fc.record({ units: fc.constant(units), successes: fc.integer({ min: 1, max: units - 1 }) }),
+  );
+const periodsOf = <T>(one: fc.Arbitrary<T>) =>
+  fc.integer({ min: 2, max: 4 }).chain((length) =>
+    fc.array(fc.array(one, { minLength: length, maxLength: length }), {
+      minLength: 2,
+      maxLength: 3,
+    }),
+  );
+
+/** The share of each period in all arms together. */
+function weightsOf(arms: readonly (readonly { readonly units: number }[])[]): number[] {
+  const sizes = (arms[0] ?? []).map((_, place) =>
+    arms.reduce((sum, strata) => sum + (strata[place]?.units ?? 0), 0),
+  );
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  return sizes.map((size) => size / total);
+}
+
+const weighted = (weights: readonly number[], valueAt: (place: number) => number) =>
+  weights.reduce((sum, weight, place) => sum + weight * valueAt(place), 0);
+
+function near(actual: number | undefined, expected: number): void {
+  assert.ok(
+    Math.abs((actual ?? NaN) - expected) <= 1e-9 * Math.max(1, Math.abs(expected)),
+    `${actual} instead of ${expected}`,
+  );
+}
+
+test('means and variances are weighted by the shares of the periods', () => {
+  const stratum = fc.record({
+    units: fc.integer({ min: 1, max: 400 }),
+    moments: fc.record({
+      a_mean: fc.integer({ min: -9, max: 9 }),
+      a_variance: fc.integer({ min: 1, max: 9 }),
+    }),
+  });
+  fc.assert(
+    fc.property(periodsOf(stratum), (arms) => {
+      const weights = weightsOf(arms);
+      for (const [index, found] of postStratify(arms, isMean).entries()) {
+        const strata = arms[index] ?? [];
+        const of = (place: number) => strata[place] ?? assert.fail();
+        assert.equal(
+          found?.units,
+          strata.reduce((sum, { units }) => sum + units, 0),
+        );
+        near(
+          found?.moments.a_mean,
+          weighted(weights, (place) => of(place).moments.a_mean),
+        );
+        const ofMean = weighted(
+          weights,
+          (place) => ((weights[place] ?? 0) * of(place).moments.a_variance) / of(place).units,
+        );
+        near((found?.moments.a_variance ?? 0) / (found?.units ?? 0), ofMean);
+      }
+    }),
+  );
+});
+
+test('an arm without units has no moments', () => {
+  const arm = { units: 100, moments: { a_mean: 3, a_variance: 2 } };
+  assert.deepEqual(postStratify<keyof typeof arm.moments>([[], [arm, arm]], isMean)[0], null);
+  const empty = { ...arm, units: 0 };
+  assert.deepEqual(postStratify([[empty], [arm]], isMean), [null, arm]);
+});
+
+test('shares and their variances are weighted by the shares of the periods', () => {
+  fc.assert(
+    fc.property(periodsOf(shareOf), (arms) => {
+      const weights = weightsOf(arms);
+      for (const [index, { units, successes }] of postStratifyShares(arms).entries()) {
+        const of = (place: number) => {
+          const { units: count, successes: some } = arms[index]?.[place] ?? assert.fail();
+          return { count, share: some / count };
+        };
+        const share = successes / units;
+        near(
+          share,
+          weighted(weights, (place) => of(place).share),
+        );
+        const variance = weighted(weights, (place) => {
+          const { count, share: own } = of(place);
+          return ((weights[place] ?? 0) * own * (1 - own)) / count;
+        });
+        near((share * (1 - share)) / units, variance);
+      }
+    }),
+  );
+});
+
+test('shares of small periods are joined, and an arm without units changes no other', () => {
+  const of = (units: number, successes: number) => ({ units, successes });
+  const arms = [
+    [of(60, 30), of(10, 1), of(90, 80)],
+    [of(70, 20), of(60, 50), of(80, 8)],
+  ];
+  const joined = [
+    [of(60, 30), of(100, 81)],
+    [of(70, 20), of(140, 58)],
+  ];
+  assert.deepEqual(postStratifyShares(arms), postStratifyShares(joined));
+  const nobody = [of(0, 0), of(0, 0), of(0, 0)];
+  assert.deepEqual(postStratifyShares([...arms, nobody]), [...postStratifyShares(arms), of(0, 0)]);
+  const certain = [of(60, 60), of(60, 60)];
+  assert.deepEqual(postStratifyShares([certain, certain])[0], of(120, 120), 'no variance');
 });
 
 test('the variance is that of the stratified mean, as trials show', () => {

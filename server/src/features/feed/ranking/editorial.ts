@@ -62,7 +62,7 @@ export class EditorialRules {
   }
 
   excludes(entry: FeedEntry): boolean {
-    return this.#excluded.length > 0 && this.#excluded.some((match) => matchesRule(entry, match));
+    return this.#excluded.some((match) => matchesRule(entry, match));
   }
 
   isPinned(entry: FeedEntry): boolean {
@@ -71,7 +71,6 @@ export class EditorialRules {
 
   /** The product of all matching factors, by which the order multiplies the score. */
   factorOf(entry: FeedEntry): number {
-    if (this.#factors.length === 0) return 1;
     let product = 1;
     for (const { match, factor } of this.#factors) {
       if (matchesRule(entry, match)) product *= factor ?? 1;

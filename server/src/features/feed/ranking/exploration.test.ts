@@ -3,7 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { createRandom } from '../../experiments/statistics/random.fixture.ts';
+import { emptyStats } from '../items/item-stats.ts';
 import { OrganizationIndex } from '../items/organization-index.ts';
+import { emptyEncounter } from '../viewers/encounter.ts';
+import { ViewerProfile } from '../viewers/viewer-profile.ts';
 import { Choice } from './choice.ts';
 import { drawBeta, drawExplorations, drawRate } from './exploration.ts';
 import { priorShowings } from './signals/engagement.ts';
@@ -58,6 +61,54 @@ test('an item that nobody has met is drawn around the usual rate, within 1 and 9
     const expected = (mean * (1 - mean)) / (priorShowings + 1);
     assert.ok(Math.abs(found.variance / expected - 1) < 0.25, `${usual}: ${found.variance}`);
   }
+});
+
+test('what viewers have met is drawn around its own rate, the more the more have met it', () => {
+  const random = createRandom(6);
+  const [entry] = new OrganizationIndex([item(1)]).newestFirst;
+  assert.ok(entry !== undefined);
+  const none = { shown: 0, reactions: 0, plays: 0, completions: 0 };
+  const seen = (shown: number, reactions: number) => ({
+    ...entry,
+    stats: {
+      ...emptyStats(),
+      recent: { serialNumber: 1, known: { ...none, shown, reactions }, newcomers: none },
+    },
+  });
+  for (const [shown, reactions, counted] of [
+    [60, 30, 30],
+    [600, 60, 60],
+    // More reactions than showings count as one for each; less than none as none.
+    [60, 90, 60],
+    [60, -5, 0],
+  ] as const) {
+    const found = momentsOf(() => drawRate(seen(shown, reactions), 0.2, random));
+    const all = priorShowings + shown;
+    const mean = (priorShowings * 0.2 + counted) / all;
+    assert.ok(Math.abs(found.mean - mean) < 0.01, `${shown}, ${reactions}: ${found.mean}`);
+    const expected = (mean * (1 - mean)) / (all + 1);
+    assert.ok(Math.abs(found.variance / expected - 1) < 0.2, `${shown}, ${reactions}`);
+  }
+});
+
+test('what the viewer does not want, or has left the index, is not explored', async () => {
+  const refused = { item: 0, author: 2 * nowMs + 1, tag: 0 };
+  const viewer = new ViewerProfile(
+    new Map([[1, { ...emptyEncounter(), second: nowMs / 1_000, refused }]]),
+    () => ({ tags: [], author: 'ada' }),
+    { nowMs, isIdentified: true },
+  );
+  const items = Array.from({ length: 6 }, (_, at) =>
+    item(at + 1, { author: at < 3 ? 'ada' : 'bob', freshSinceMs: nowMs - 1 }),
+  );
+  const parts = partsOf(items, { viewer, random: createRandom(4) });
+  parts.index.statistics.refresh(nowMs);
+  await parts.index.apply([item(4, { revision: 2, isMember: false })]);
+  const drawn = new Set<number>();
+  for (let round = 0; round < 30; round += 1) {
+    for (const { serialNumber } of drawExplorations(new Choice(parts))) drawn.add(serialNumber);
+  }
+  assert.deepEqual([...drawn].toSorted(), [5, 6]);
 });
 
 test('items of the last day go first in half of the choices, and the rest by their draws', () => {

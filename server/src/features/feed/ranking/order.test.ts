@@ -7,7 +7,8 @@ import { baseConfig } from './config.ts';
 import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { planItems } from './order.ts';
 import { nobody } from './picker.ts';
-import { contentIdOf, item, nowMs, partsOf } from './testing/small-world.ts';
+import { emptyEncounter } from '../viewers/encounter.ts';
+import { contentIdOf, item, nowMs, partsOf, viewerOf } from './testing/small-world.ts';
 
 const pin = (position: number, match: EditorialRule['match']): EditorialRule => ({
   type: 'pin',
@@ -78,6 +79,58 @@ test('two neighbours have one author only when nothing else is left', () => {
     }),
     { numRuns: 150 },
   );
+});
+
+test('rather than one author twice, the author of a pin stands beside it as well', () => {
+  const items = [
+    ...Array.from({ length: 3 }, (_, at) => item(at + 1, { author: 'bob', freshSinceMs: at + 1 })),
+    ...Array.from({ length: 300 }, (_, at) => item(at + 10, { author: 'ada' })),
+  ];
+  const rules = new EditorialRules([pin(2, { contentId: contentIdOf(3) })], nowMs);
+  const { chosen } = plan(partsOf(items, { ...calm, rules }), 8);
+  assert.deepEqual(
+    chosen.map(({ entry }) => entry.author),
+    ['ada', 'bob', 'bob', 'ada', 'bob', 'ada', 'ada', 'ada'],
+  );
+});
+
+test('live items come at the start of a session only, in their order', () => {
+  const items = Array.from({ length: 20 }, (_, at) => item(at + 1, { author: 'ada' }));
+  const live = [item(100, { author: 'bob' }), item(101, { author: 'bob' }), item(102)];
+  const parts = partsOf([...items, ...live], calm);
+  const numbersAt = (position: number) => {
+    const entries = live.map(({ serialNumber }) => parts.index.find(serialNumber) ?? assert.fail());
+    const request = { wanted: 5, position, previousAuthor: nobody, live: entries };
+    const { chosen } = planItems(new Choice(parts), request);
+    return chosen.map(({ entry }) => entry.serialNumber);
+  };
+  // Two of one author only follow each other when no other is live.
+  assert.deepEqual(numbersAt(0).slice(0, 3), [100, 102, 101]);
+  assert.deepEqual(numbersAt(5).slice(0, 1), [102], 'only as the newest item');
+});
+
+test('what was seen comes least recently seen first, when nothing else is left', () => {
+  const items = Array.from({ length: 6 }, (_, at) =>
+    item(at + 1, { author: at < 2 ? 'ada' : null }),
+  );
+  const viewer = viewerOf([]);
+  const second = nowMs / 1_000 - 3_600;
+  for (const [number, ago] of [
+    [1, 30],
+    [2, 20],
+    [3, 10],
+    [4, 40],
+  ] as const) {
+    const seenSecond = second - ago;
+    viewer.add(number, { ...emptyEncounter(), second: seenSecond, seenSecond }, null);
+  }
+  const page = (wanted: number) => plan(partsOf(items, { ...calm, viewer }), wanted);
+  assert.deepEqual([page(2).numbers, page(2).isExhausted], [[6, 5], false]);
+  // The second item of one author waits until another stands between them.
+  assert.deepEqual(page(6).numbers, [6, 5, 4, 1, 3, 2]);
+  assert.equal(page(6).isExhausted, true);
+  assert.deepEqual(page(4).numbers, [6, 5, 4, 1]);
+  assert.deepEqual(plan(partsOf(items, calm), 9).numbers.length, 6, 'a viewer without a history');
 });
 
 test('a share of the places goes to exploration, evenly spread', () => {

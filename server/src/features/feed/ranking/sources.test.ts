@@ -88,6 +88,13 @@ test('favourite authors have a tenth', () => {
   const byAda = { tags: [], author: 'ada' };
   const viewer = viewerOf([byAda, byAda, byAda]);
   assert.deepEqual(viewer.favourites.authors, ['ada']);
-  const found = shortlist(new Choice(partsOf(world(special), { viewer })));
-  assert.equal(found.filter(({ author }) => author === 'ada').length, 15);
+  const counts = (liked: typeof viewer, items: ReturnType<typeof world>) => {
+    const found = shortlist(new Choice(partsOf(items, { viewer: liked })));
+    return ['ada', 'bob'].map((name) => found.filter(({ author }) => author === name).length);
+  };
+  assert.deepEqual(counts(viewer, world(special)), [15, 0]);
+  const byBob = { tags: [], author: 'bob' };
+  const both = viewerOf([byAda, byAda, byAda, byBob, byBob, byBob]);
+  const bobs = Array.from({ length: 60 }, () => ({ author: 'bob' }));
+  assert.deepEqual(counts(both, world([...special, ...bobs])), [8, 8]);
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mock, test } from 'node:test';
+import fc from 'fast-check';
 import { newUuid7 } from '../../uuid7.ts';
 import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
 
@@ -33,6 +34,21 @@ test('every id and every organization has keys of its own', () => {
   ];
   const keys = ids.flatMap((id) => [keyOf(id), keyOf(id, keyScope('org_b'))]);
   assert.equal(new Set(keys).size, 2 * ids.length);
+});
+
+test('an id that differs from a UUID in one character has another key', () => {
+  const characters = fc.oneof(fc.constantFrom(...'0aF-g'), fc.string({ minLength: 1 }));
+  fc.assert(
+    fc.property(fc.uuid(), fc.nat(35), characters, (id, at, text) => {
+      const other = id.slice(0, at) + text.charAt(0) + id.slice(at + 1);
+      fc.pre(other.toLowerCase() !== id);
+      assert.notEqual(keyOf(other), keyOf(id));
+    }),
+    { numRuns: 1_000 },
+  );
+  const id = randomUUID();
+  for (const at of [8, 13, 18, 23])
+    assert.notEqual(keyOf(`${id.slice(0, at)}0${id.slice(at + 1)}`), keyOf(id));
 });
 
 test('ids of one moment lie together: their keys share the beginning that the moment makes', () => {

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import fc from 'fast-check';
 import { sql, type KyselyPlugin } from 'kysely';
 import { Client } from 'pg';
 import { openTestDatabase } from '../../../../test/database.ts';
@@ -43,15 +44,6 @@ async function countBlocks(organizationId: string): Promise<number> {
   return rows[0]?.blocks ?? 0;
 }
 
-/** Pseudo-random, so that a failure is reproducible. */
-function randomOf(seed: number): (below: number) => number {
-  let state = seed;
-  return (below) => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff;
-    return Math.floor((state / 0x80000000) * below);
-  };
-}
-
 type Reader = { position: LogPosition; readonly organizationId?: string; readonly ids: string[] };
 
 async function readPage(reader: Reader, limitBlocks: number): Promise<boolean> {
@@ -66,6 +58,25 @@ async function readPage(reader: Reader, limitBlocks: number): Promise<boolean> {
   return page.isLast;
 }
 
+const step = fc.record({
+  action: fc.oneof(
+    { arbitrary: fc.constant('append' as const), weight: 4 },
+    // Begins a slow transaction, which later ones overtake, or commits it.
+    { arbitrary: fc.constant('write slowly' as const), weight: 2 },
+    { arbitrary: fc.constant('read' as const), weight: 3 },
+    { arbitrary: fc.constant('join' as const), weight: 1 },
+  ),
+  organization: fc.nat(2),
+  writer: fc.nat(2),
+  reader: fc.nat(7),
+  eventCount: fc.integer({ min: 1, max: 3 }),
+  limitBlocks: fc.integer({ min: 1, max: 4 }),
+});
+const scenario = fc.record({
+  steps: fc.array(step, { minLength: 80, maxLength: 150, size: 'max' }),
+  isJoinedAtEnd: fc.boolean(),
+});
+
 test('whatever writers, readers and joining do at once, each reader gets each event once', async () => {
   const writers = await Promise.all(
     Array.from({ length: 3 }, async () => {
@@ -74,9 +85,16 @@ test('whatever writers, readers and joining do at once, each reader gets each ev
       return { client, isOpen: false };
     }),
   );
-  for (let seed = 1; seed <= 12; seed += 1) {
-    const random = randomOf(seed * 7_919);
-    const names = ['a', 'b', 'c'].map((name) => `org_${seed}_${name}`);
+  const end = async (how: 'commit' | 'rollback') => {
+    for (const writer of writers) {
+      if (writer.isOpen) await writer.client.query(how);
+      writer.isOpen = false;
+    }
+  };
+  let runs = 0;
+  const property = fc.asyncProperty(scenario, async ({ steps, isJoinedAtEnd }) => {
+    runs += 1;
+    const names = ['a', 'b', 'c'].map((name) => `org_${runs}_${name}`);
     const sent = new Map(names.map((name) => [name, [] as string[]]));
     const start = await log.end();
     const readers: Reader[] = [undefined, undefined, ...names, ...names].map((name) => ({
@@ -84,35 +102,30 @@ test('whatever writers, readers and joining do at once, each reader gets each ev
       ...(name !== undefined && { organizationId: name }),
       ids: [],
     }));
-    for (let step = 0; step < 120; step += 1) {
-      const organizationId = names[random(names.length)] ?? '';
-      const events = Array.from({ length: 1 + random(3) }, () => sample());
-      const writer = writers[random(writers.length)];
-      const action = random(10);
-      if (action < 4) {
+    for (const { action, organization, eventCount, limitBlocks, ...chosen } of steps) {
+      const organizationId = names[organization] ?? assert.fail();
+      const events = Array.from({ length: eventCount }, () => sample());
+      const ids = events.map(({ eventId }) => eventId);
+      const writer = writers[chosen.writer] ?? assert.fail();
+      if (action === 'append') {
         await log.append([{ organizationId, events }]);
-        sent.get(organizationId)?.push(...events.map(({ eventId }) => eventId));
-      } else if (action < 6 && writer !== undefined) {
-        // A slow transaction, which later ones overtake.
+        sent.get(organizationId)?.push(...ids);
+      } else if (action === 'write slowly') {
         if (!writer.isOpen) {
           await writer.client.query('begin');
           await writer.client.query(
             'insert into event_block (organization_id, event_count, events) values ($1, $2, $3)',
             [organizationId, events.length, await encodeBlock(events)],
           );
-          sent.get(organizationId)?.push(...events.map(({ eventId }) => eventId));
+          sent.get(organizationId)?.push(...ids);
         } else await writer.client.query('commit');
         writer.isOpen = !writer.isOpen;
-      } else if (action < 9) {
-        const reader = readers[random(readers.length)];
-        if (reader !== undefined) await readPage(reader, 1 + random(4));
+      } else if (action === 'read') {
+        await readPage(readers[chosen.reader] ?? assert.fail(), limitBlocks);
       } else await join();
     }
-    for (const writer of writers) {
-      if (writer.isOpen) await writer.client.query('commit');
-      writer.isOpen = false;
-    }
-    if (seed % 2 === 0) await joinAll();
+    await end('commit');
+    if (isJoinedAtEnd) await joinAll();
     for (const reader of readers) {
       while (!(await readPage(reader, 3)));
       // A step that had already begun ends before newer blocks.
@@ -120,13 +133,13 @@ test('whatever writers, readers and joining do at once, each reader gets each ev
       const { organizationId } = reader;
       const expected =
         organizationId === undefined ? [...sent.values()].flat() : sent.get(organizationId);
-      assert.deepEqual(
-        reader.ids.toSorted(),
-        expected?.toSorted(),
-        `seed ${seed}, ${organizationId}`,
-      );
+      assert.deepEqual(reader.ids.toSorted(), expected?.toSorted(), organizationId);
     }
-  }
+  });
+  await fc.assert(
+    property.afterEach(() => end('rollback')),
+    { numRuns: 12, interruptAfterTimeLimit: 120_000 },
+  );
   for (const { client } of writers) await client.end();
 });
 

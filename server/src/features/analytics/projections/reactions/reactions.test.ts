@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import fc from 'fast-check';
 import { sql } from 'kysely';
 import type { Db } from '../../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../../platform/projections/rebuild.ts';
 import { openEventLog, type LoggedEvent } from '../../../events/events.ts';
-import { createRandom, shuffled } from '../../reports/traffic.fixture.ts';
 import { ItemTotalsReader } from '../../totals/item-totals.ts';
 import { makeContentIds, openProjected, organizationId, readTables } from '../projector.fixture.ts';
 import { reactions } from './reactions.ts';
@@ -17,21 +17,28 @@ const startMs = Date.now() - 3_600_000;
  * Few viewers who often change their minds, sometimes at the same time, and some events without a
  * viewer.
  */
-function makeReactions(seed: number, count: number): LoggedEvent[] {
-  const random = createRandom(seed);
-  const pick = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)] as T;
-  return Array.from({ length: count }, (_, index) => {
-    const userId = pick(['ada', 'bob', 'cy', 'dora', null]);
-    return {
-      eventId: `${Math.floor(random() * 1e6)}-${index}`,
-      event: pick(kinds),
-      contentId: pick(contentIds),
-      at: startMs + Math.floor(random() * 40) * 1_000,
-      ...(userId !== null && { userId }),
+const reactionEvents = fc
+  .array(
+    fc.record({
+      userId: fc.constantFrom('ada', 'bob', 'cy', 'dora', undefined),
+      event: fc.constantFrom(...kinds),
+      contentId: fc.constantFrom(...contentIds),
+      second: fc.nat(39),
+      /** Of events in the same second, the one with the larger id counts. */
+      name: fc.nat(1_000_000),
+    }),
+    { minLength: 300, maxLength: 400, size: 'max' },
+  )
+  .map((all) =>
+    all.map(({ userId, event, contentId, second, name }, index): LoggedEvent => ({
+      eventId: `${name}-${index}`,
+      event,
+      contentId,
+      at: startMs + second * 1_000,
+      ...(userId !== undefined && { userId }),
       data: {},
-    };
-  });
-}
+    })),
+  );
 
 /** Reference implementation of the counts, one viewer after another. */
 function countByDefinition(events: readonly LoggedEvent[], contentId: string) {
@@ -58,20 +65,34 @@ async function readTotals(db: Db) {
 
 describe('likes and saves of an item', () => {
   test('are of viewers whose latest event is the positive one, whatever the order and passes', async () => {
-    const events = makeReactions(5, 400);
-    const expected = contentIds.map((id) => countByDefinition(events, id));
-    const first = await openProjected(contentIds, events);
-    assert.deepEqual(await readTotals(first), expected);
-    const twice = shuffled([...events, ...events], 9);
-    const other = await openProjected(contentIds, twice, { blockSizes: [7], blocksOfPass: 2 });
-    const tables = await readTables(first);
-    const found = await readTables(other);
-    for (const table of reactions.tables) assert.deepEqual(found[table], tables[table], table);
+    const sent = reactionEvents.chain((events) => {
+      const twice = [...events, ...events];
+      return fc.record({
+        events: fc.constant(events),
+        twice: fc.shuffledSubarray(twice, { minLength: twice.length }),
+        blockSize: fc.integer({ min: 5, max: 20 }),
+        blocksOfPass: fc.integer({ min: 1, max: 4 }),
+      });
+    });
+    await fc.assert(
+      fc.asyncProperty(sent, async ({ events, twice, blockSize, blocksOfPass }) => {
+        const expected = contentIds.map((id) => countByDefinition(events, id));
+        const first = await openProjected(contentIds, events);
+        assert.deepEqual(await readTotals(first), expected);
+        const options = { blockSizes: [blockSize], blocksOfPass };
+        const other = await openProjected(contentIds, twice, options);
+        const tables = await readTables(first);
+        const found = await readTables(other);
+        for (const table of reactions.tables) assert.deepEqual(found[table], tables[table], table);
+      }),
+      { numRuns: 1, interruptAfterTimeLimit: 60_000 },
+    );
   });
 
   test('are the same after a rebuild, also of what the log has lost', async () => {
     const signal = new AbortController().signal;
-    const db = await openProjected(contentIds, makeReactions(6, 300), { blockSizes: [20] });
+    const [events = []] = fc.sample(reactionEvents, { numRuns: 1, seed: 6 });
+    const db = await openProjected(contentIds, events, { blockSizes: [20] });
     const before = await readTables(db);
     const eventLog = openEventLog(db);
     await rebuildProjection(reactions, { db, eventLog, signal });
