@@ -1,8 +1,8 @@
 /** Proves when looks are scheduled: whole days, time zones, and ends that move. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dayMs } from '../../platform/time.ts';
-import { clockOf } from '../../platform/zone-clock.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import { clockOf } from '../../platform/values/zone-clock.ts';
 import { lookDueAt, looksOf, wholeDays, type Schedule } from './looks.ts';
 import { boundariesOf } from './statistics/group-sequential.ts';
 

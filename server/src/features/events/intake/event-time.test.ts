@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseTimestamp } from '../../../platform/time.ts';
+import { parseTimestamp } from '../../../platform/values/time.ts';
 import { clockOffsetOf, parseMoment } from './event-time.ts';
 
 const general = (text: string) => parseTimestamp(text)?.getTime() ?? null;

@@ -18,11 +18,11 @@ import {
   postgresUrl,
   text,
 } from './config-values.ts';
-import { addressLimitSettings } from './http/address-limit-settings.ts';
-import { proxyList } from './http/client-address.ts';
+import { addressLimitSettings } from '../http/address-limit-settings.ts';
+import { proxyList } from '../http/client-address.ts';
 import { readSettings, setting, type SettingValues } from './settings.ts';
-import { storageSettings } from './storage/storage-settings.ts';
-import { tracingSettings } from './tracing/tracing-settings.ts';
+import { storageSettings } from '../storage/storage-settings.ts';
+import { tracingSettings } from '../tracing/tracing-settings.ts';
 
 export const roles = ['api', 'worker', 'media'] as const;
 export type Role = (typeof roles)[number];

@@ -7,8 +7,8 @@
  */
 import { rm } from 'node:fs/promises';
 import { sql } from 'kysely';
-import { ConfigurationError } from './settings.ts';
-import { inTransaction, type Db } from './database/database.ts';
+import { ConfigurationError } from '../settings/settings.ts';
+import { inTransaction, type Db } from '../database/database.ts';
 import { createVault, findEncryptionKey, keyFile, loadEncryptionKey, type Vault } from './vault.ts';
 
 const checkContext = 'encryption check';

@@ -7,15 +7,15 @@
  * `app/features.ts`; asking for anything else is a type error in that list. `build` runs in every
  * process, whatever its roles; what it returns is started only in processes with the right role.
  */
-import type { Role } from './config.ts';
-import type { ErrorKind } from './http/errors.ts';
+import type { Role } from '../settings/config.ts';
+import type { ErrorKind } from '../http/errors.ts';
 import type { Contributed, ExtensionsOf } from './extension-point.ts';
 import type { Finding } from './finding.ts';
-import type { HttpApp } from './http/app.ts';
-import type { ElectedChore } from './leases/elected-chore.ts';
-import type { Projection } from './projections/projection.ts';
-import type { HandledJob } from './queue/job-handler.ts';
-import type { SettingTable, SettingValues } from './settings.ts';
+import type { HttpApp } from '../http/app.ts';
+import type { ElectedChore } from '../leases/elected-chore.ts';
+import type { Projection } from '../projections/projection.ts';
+import type { HandledJob } from '../queue/job-handler.ts';
+import type { SettingTable, SettingValues } from '../settings/settings.ts';
 
 /** The roles of the processes that run it. Default: `worker`. */
 type ForRoles = { readonly roles?: readonly Role[] };

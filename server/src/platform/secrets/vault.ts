@@ -2,9 +2,9 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { link, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { ConfigurationError } from './settings.ts';
-import { base64Bytes } from './config-values.ts';
-import { sync } from './storage/durable.ts';
+import { ConfigurationError } from '../settings/settings.ts';
+import { base64Bytes } from '../settings/config-values.ts';
+import { sync } from '../storage/durable.ts';
 
 export type Vault = {
   /** `context` binds the ciphertext to its place: it opens only with the same text. */

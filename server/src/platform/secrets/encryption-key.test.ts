@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { test } from 'node:test';
-import { cloneDatabase, openTestDatabase } from '../../test/database.ts';
-import { runCommand, startMain } from '../../test/processes.ts';
-import { startService, temporaryFolder, toUrl } from '../../test/service.ts';
+import { cloneDatabase, openTestDatabase } from '../../../test/database.ts';
+import { runCommand, startMain } from '../../../test/processes.ts';
+import { startService, temporaryFolder, toUrl } from '../../../test/service.ts';
 import { encryptionKeyProblem, openVault } from './encryption-key.ts';
 import { keyFile } from './vault.ts';
 

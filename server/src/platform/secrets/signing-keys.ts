@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Db } from './database/database.ts';
+import type { Db } from '../database/database.ts';
 
 /** Signs short values; the result is the same in every process of a cluster. */
 export type Signer = {

@@ -9,9 +9,9 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { ConfigurationError } from './settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { createVault, loadEncryptionKey } from './vault.ts';
-import { pause } from '../../test/waiting.ts';
+import { pause } from '../../../test/waiting.ts';
 
 let root = '';
 before(async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openTestDatabase, silentLog } from '../../test/database.ts';
-import { eventually } from '../../test/service.ts';
+import { openTestDatabase, silentLog } from '../../../test/database.ts';
+import { eventually } from '../../../test/service.ts';
 import { Hints } from './hints.ts';
 import { followSharedHint, shareHint } from './shared-hints.ts';
 

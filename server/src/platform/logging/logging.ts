@@ -1,6 +1,6 @@
 import { levels, pino, type DestinationStream, type Logger, type LoggerOptions } from 'pino';
 import { LogOutput } from './log-output.ts';
-import { currentSpan } from './tracing/tracing.ts';
+import { currentSpan } from '../tracing/tracing.ts';
 
 /** Fields that may hold a key, a token or a password, at any level. */
 const redacted = [

@@ -15,9 +15,9 @@
  * 4. There is no polling while no picture is known.
  */
 import type { Logger } from 'pino';
-import type { OrganizationId } from './ids.ts';
-import { byDeadline } from './by-deadline.ts';
-import { background, every, sleep } from './lifecycle.ts';
+import type { OrganizationId } from '../values/ids.ts';
+import { byDeadline } from '../async/by-deadline.ts';
+import { background, every, sleep } from '../async/lifecycle.ts';
 
 export type KnownPictures<Picture> = ReadonlyMap<OrganizationId, Picture>;
 

@@ -8,9 +8,9 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import type { Logger } from 'pino';
-import { poolConnection, type DatabaseConnection, type Db } from './database/database.ts';
+import { poolConnection, type DatabaseConnection, type Db } from '../database/database.ts';
 import type { Hints } from './hints.ts';
-import { sleep } from './lifecycle.ts';
+import { sleep } from '../async/lifecycle.ts';
 
 /** Distinguishes notifications of this process from those of others. */
 const processId = randomUUID();

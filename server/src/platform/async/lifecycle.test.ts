@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { background, every, keepRunning, sleep } from './lifecycle.ts';
-import { createLogger } from './logging.ts';
+import { createLogger } from '../logging/logging.ts';
 
 function capture() {
   const lines: { level: string; delayMs: number; err: { message: string } }[] = [];

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { pino, type Logger } from 'pino';
 import { collectProcessMetrics } from './metrics-process.ts';
 import { createMetrics } from './metrics.ts';
-import { pause } from '../../test/waiting.ts';
+import { pause } from '../../../test/waiting.ts';
 
 type Sample = { name: string; labels: Record<string, string>; value: number };
 type Family = { type: string; help: string; samples: Sample[] };

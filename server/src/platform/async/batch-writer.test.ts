@@ -1,8 +1,8 @@
 /** Proves the numbered promises of `batch-writer.ts`. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog } from '../../test/database.ts';
-import { until } from '../../test/waiting.ts';
+import { silentLog } from '../../../test/database.ts';
+import { until } from '../../../test/waiting.ts';
 import { BatchWriter, type BatchOptions } from './batch-writer.ts';
 
 const never = 3_600_000;

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events';
 import { pino } from 'pino';
-import { openDatabase, type DatabaseConnection } from './database/database.ts';
+import { openDatabase, type DatabaseConnection } from '../database/database.ts';
 import { loadSigner } from './signing-keys.ts';
 
 const [connectionJson = '', name = ''] = process.argv.slice(2);

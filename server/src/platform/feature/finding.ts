@@ -1,6 +1,6 @@
 /** The reports of `reelfeed doctor`. */
-import { connectionProblem } from './database/database-errors.ts';
-import { ConfigurationError } from './settings.ts';
+import { connectionProblem } from '../database/database-errors.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 
 /** The result of one check. `mend` says how to fix a problem. */
 export type Finding = {

@@ -2,7 +2,7 @@
  * Parsers for configuration values: each takes text and returns a value or a description of the
  * expected format.
  */
-import { splitHosts } from './database/primary.ts';
+import { splitHosts } from '../database/primary.ts';
 
 export type Parsed<T> = { value: T } | { problem: string };
 export type Parser<T> = (raw: string) => Parsed<T>;

@@ -1,9 +1,9 @@
 /** Proves the promises of `pictures.ts`; the rows of a database are a map that a test changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { silentLog as log } from '../../test/database.ts';
-import { until } from '../../test/waiting.ts';
-import type { OrganizationId } from './ids.ts';
+import { silentLog as log } from '../../../test/database.ts';
+import { until } from '../../../test/waiting.ts';
+import type { OrganizationId } from '../values/ids.ts';
 import { Pictures, type PictureOptions } from './pictures.ts';
 
 const [a, b]: OrganizationId[] = ['org_a', 'org_b'];

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { openTestDatabase } from '../../test/database.ts';
+import { openTestDatabase } from '../../../test/database.ts';
 import { loadSigner } from './signing-keys.ts';
 
 const { db, connection } = await openTestDatabase();
