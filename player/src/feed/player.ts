@@ -1,20 +1,20 @@
 import { type FeedItem } from '@reelfeed/client';
-import { showCaptions } from './captions.ts';
-import { Broadcast } from './broadcast.ts';
+import { showCaptions } from '../slide/captions.ts';
+import { Broadcast } from '../playback/broadcast.ts';
 import { Column } from './column.ts';
-import { Conditions } from './conditions.ts';
+import { Conditions } from '../playback/conditions.ts';
 import { FeedList, type Slide, Viewing } from '@reelfeed/client/playing';
 import { FeedPages } from './feed-pages.ts';
-import { type ItemView, type SlideActions } from './item-view.ts';
+import { type ItemView, type SlideActions } from '../slide/item-view.ts';
 import { type KeyActions } from './keyboard.ts';
-import { menuActions } from './menu-actions.ts';
-import { type MenuActions } from './menu-loader.ts';
-import { describe, type Playback, type PlaybackSource } from './playback.ts';
-import { PlayerPool } from './player-pool.ts';
+import { menuActions } from '../menu/menu-actions.ts';
+import { type MenuActions } from '../menu/menu-loader.ts';
+import { describe, type Playback, type PlaybackSource } from '../playback/playback.ts';
+import { PlayerPool } from '../playback/player-pool.ts';
 import { type PlayerOptions } from './player-options.ts';
 import { Reactions } from './reactions.ts';
 import { endCard } from './screens.ts';
-import { fill } from './screens-of-device.ts';
+import { fill } from '../menu/screens-of-device.ts';
 import { makeSlideView, sourceOf } from './slide-views.ts';
 
 /** A clip that cannot be played is left after this time, unless the viewer acts before. */

@@ -1,9 +1,9 @@
 import { ReelfeedError, type Reactions as KnownReactions } from '@reelfeed/client';
 import { type Chrome } from './chrome.ts';
-import { type ItemView } from './item-view.ts';
+import { type ItemView } from '../slide/item-view.ts';
 import { type Marks, type Slide, type Viewing } from '@reelfeed/client/playing';
-import { shareItem } from './share.ts';
-import { type Texts } from './texts.ts';
+import { shareItem } from '../page/share.ts';
+import { type Texts } from '../texts.ts';
 
 export type ReactionParts = {
   readonly chrome: Chrome;

@@ -1,7 +1,7 @@
-import { find } from './dom.ts';
+import { find } from '../page/dom.ts';
 import { formatTime } from './format.ts';
 import { Storyboard } from './storyboard.ts';
-import { type Texts } from './texts.ts';
+import { type Texts } from '../texts.ts';
 
 const steps = 1000;
 

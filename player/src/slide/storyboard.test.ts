@@ -1,6 +1,9 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { storyboardLayout, storyboardTrack } from '../../server/src/features/media/storyboard.ts';
+import {
+  storyboardLayout,
+  storyboardTrack,
+} from '../../../server/src/features/media/storyboard.ts';
 import { readStoryboard } from './storyboard.ts';
 
 test('a storyboard is read as the service writes it', () => {

@@ -1,5 +1,5 @@
-import { element, find, setName } from './dom.ts';
-import { type Texts } from './texts.ts';
+import { element, find, setName } from '../page/dom.ts';
+import { type Texts } from '../texts.ts';
 
 const toastMs = 2200;
 

@@ -8,19 +8,19 @@ import {
 } from '@reelfeed/client';
 import { Chrome } from './chrome.ts';
 import { type Axis } from './column.ts';
-import { find, isRightToLeft } from './dom.ts';
+import { find, isRightToLeft } from '../page/dom.ts';
 import { type FeedList, Marks, Preferences } from '@reelfeed/client/playing';
 import { listenToWheel } from './gestures.ts';
 import { listenToKeys } from './keyboard.ts';
-import { Permissions, type GetToken } from './permissions.ts';
+import { Permissions, type GetToken } from '../playback/permissions.ts';
 import { Player } from './player.ts';
 import { faultOf, Screens, uploadCommand } from './screens.ts';
-import { forgetKey, itemInAddress, keepKey, stableId, takeKey } from './session.ts';
-import { copyText } from './share.ts';
-import { watchSize } from './size.ts';
-import { openStore } from './storage.ts';
-import { type Texts } from './texts.ts';
-import { type ArticleCard } from './types.ts';
+import { forgetKey, itemInAddress, keepKey, stableId, takeKey } from '../page/session.ts';
+import { copyText } from '../page/share.ts';
+import { watchSize } from '../page/size.ts';
+import { openStore } from '../page/storage.ts';
+import { type Texts } from '../texts.ts';
+import { type ArticleCard } from '../types.ts';
 
 /**
  * Polling intervals of an empty feed, so that the first clip appears by itself: starts with the

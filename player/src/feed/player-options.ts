@@ -6,9 +6,9 @@ import {
 } from '@reelfeed/client';
 import { type Axis } from './column.ts';
 import { type FeedList, type Preferences, type Store } from '@reelfeed/client/playing';
-import { type Permissions } from './permissions.ts';
+import { type Permissions } from '../playback/permissions.ts';
 import { type ReactionParts } from './reactions.ts';
-import { type ArticleCard } from './types.ts';
+import { type ArticleCard } from '../types.ts';
 
 export type PlayerOptions = ReactionParts & {
   readonly host: HTMLElement;

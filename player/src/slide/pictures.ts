@@ -1,7 +1,7 @@
 import { type CarouselImage } from '@reelfeed/client';
-import { element, isRightToLeft, setName } from './dom.ts';
+import { element, isRightToLeft, setName } from '../page/dom.ts';
 import { webAddress } from '@reelfeed/client/playing';
-import { type Texts } from './texts.ts';
+import { type Texts } from '../texts.ts';
 
 /**
  * The pictures of an image carousel: swiped sideways, moved by buttons, or by the arrow keys once

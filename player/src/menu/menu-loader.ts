@@ -1,7 +1,7 @@
 import { type FeedItem } from '@reelfeed/client';
 import type * as Menu from './menu.ts';
-import { find, setName } from './dom.ts';
-import { type Texts } from './texts.ts';
+import { find, setName } from '../page/dom.ts';
+import { type Texts } from '../texts.ts';
 
 export type MenuActions = {
   speed: number;

@@ -1,7 +1,7 @@
 import { type MenuActions } from './menu-loader.ts';
-import { type PlayerOptions } from './player-options.ts';
-import { type PlayerPool } from './player-pool.ts';
-import { type Reactions } from './reactions.ts';
+import { type PlayerOptions } from '../feed/player-options.ts';
+import { type PlayerPool } from '../playback/player-pool.ts';
+import { type Reactions } from '../feed/reactions.ts';
 import { type Slide } from '@reelfeed/client/playing';
 
 /** The menu actions for the active slide. */

@@ -1,8 +1,8 @@
 import { webAddress, type Slide } from '@reelfeed/client/playing';
-import { type Conditions } from './conditions.ts';
+import { type Conditions } from '../playback/conditions.ts';
 import { listenToTaps } from './gestures.ts';
-import { ItemView, type SlideActions } from './item-view.ts';
-import { type PlaybackSource } from './playback.ts';
+import { ItemView, type SlideActions } from '../slide/item-view.ts';
+import { type PlaybackSource } from '../playback/playback.ts';
 import { type PlayerOptions } from './player-options.ts';
 import { type Reactions } from './reactions.ts';
 

@@ -1,8 +1,8 @@
 import { type FeedItem } from '@reelfeed/client';
 import { webAddress, type Slide } from '@reelfeed/client/playing';
-import { element, find, setLabel, setName } from './dom.ts';
-import { type Texts } from './texts.ts';
-import { type ArticleCard } from './types.ts';
+import { element, find, setLabel, setName } from '../page/dom.ts';
+import { type Texts } from '../texts.ts';
+import { type ArticleCard } from '../types.ts';
 
 type ArticleOptions = {
   readonly slide: Slide;

@@ -1,6 +1,6 @@
 import { type ReelfeedError } from '@reelfeed/client';
-import { element, find } from './dom.ts';
-import { type Texts } from './texts.ts';
+import { element, find } from '../page/dom.ts';
+import { type Texts } from '../texts.ts';
 
 /** States shown instead of the feed, at most one at a time. */
 export class Screens {

@@ -1,5 +1,5 @@
-import { element, isRightToLeft } from './dom.ts';
-import { type ItemView } from './item-view.ts';
+import { element, isRightToLeft } from '../page/dom.ts';
+import { type ItemView } from '../slide/item-view.ts';
 import { type Slide } from '@reelfeed/client/playing';
 
 /** Number of slides on each side of the active one that have content; the rest are empty. */

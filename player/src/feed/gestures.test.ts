@@ -1,6 +1,6 @@
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { useWindow } from '../dom-window.fixture.ts';
+import { useWindow } from '../../dom-window.fixture.ts';
 import { createWheelStepper, listenToTaps, listenToWheel } from './gestures.ts';
 
 /**

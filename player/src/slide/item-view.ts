@@ -1,18 +1,18 @@
 import { type FeedItem } from '@reelfeed/client';
 import { showArticle } from './article-link.ts';
 import { attachCaptions } from './captions.ts';
-import { connectMenu, type MenuActions } from './menu-loader.ts';
-import { element, find, setIcon, setLabel, setName } from './dom.ts';
+import { connectMenu, type MenuActions } from '../menu/menu-loader.ts';
+import { element, find, setIcon, setLabel, setName } from '../page/dom.ts';
 import { fillsFrame, formatCount, formatStart } from './format.ts';
-import { type Permission } from './permissions.ts';
+import { type Permission } from '../playback/permissions.ts';
 import { Pictures } from './pictures.ts';
 import { placeholderOf } from './placeholder.ts';
 import { posterOf } from './poster.ts';
-import { type PlaybackState, type PlaybackView } from './playback.ts';
+import { type PlaybackState, type PlaybackView } from '../playback/playback.ts';
 import { SeekBar } from './seek-bar.ts';
-import { type ArticleCard } from './types.ts';
+import { type ArticleCard } from '../types.ts';
 import { webAddress, type Slide } from '@reelfeed/client/playing';
-import { type Texts } from './texts.ts';
+import { type Texts } from '../texts.ts';
 
 /** Actions on the active slide. Other slides are inert. */
 export type SlideActions = {

@@ -1,7 +1,7 @@
 /** Proves what the keys do, and which are left to controls and to the browser. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
-import { useWindow } from '../dom-window.fixture.ts';
+import { useWindow } from '../../dom-window.fixture.ts';
 import { listenToKeys, type KeyActions } from './keyboard.ts';
 
 const window = useWindow();

@@ -1,5 +1,5 @@
 import { type CaptionTrack } from '@reelfeed/client';
-import { element } from './dom.ts';
+import { element } from '../page/dom.ts';
 import { webAddress } from '@reelfeed/client/playing';
 
 /**

@@ -1,9 +1,9 @@
 /** The menu of a slide, in a separate file that is fetched when a viewer opens the first one. */
 import { type FeedItem } from '@reelfeed/client';
-import { element } from './dom.ts';
+import { element } from '../page/dom.ts';
 import { type MenuActions } from './menu-loader.ts';
 import { canCast, canFill, canFloat, cast, fill, float } from './screens-of-device.ts';
-import { type Texts } from './texts.ts';
+import { type Texts } from '../texts.ts';
 
 type Scope = 'item' | 'author' | 'tag';
 
