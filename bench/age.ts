@@ -13,11 +13,11 @@ import { openEventLog, type LoggedEvent } from '../server/src/features/events/ev
 import { readEvents } from '../server/src/features/exports/datasets/events.ts';
 import { encodeBlock } from '../server/src/platform/event-log/block-codec.ts';
 import { inTransaction, openDatabase } from '../server/src/platform/database/database.ts';
-import { createLogger } from '../server/src/platform/logging.ts';
+import { createLogger } from '../server/src/platform/logging/logging.ts';
 import { connectionToRunningServer } from '../server/src/platform/postgres/running-server.ts';
-import { dayMs } from '../server/src/platform/time.ts';
-import { createVault } from '../server/src/platform/vault.ts';
-import { clockOf } from '../server/src/platform/zone-clock.ts';
+import { dayMs } from '../server/src/platform/values/time.ts';
+import { createVault } from '../server/src/platform/secrets/vault.ts';
+import { clockOf } from '../server/src/platform/values/zone-clock.ts';
 import { report, type Row } from './lib/report.ts';
 import { BlockSeeder, costOfReading, type ReadCost } from './lib/seed-blocks.ts';
 import { startBenchService } from './lib/service.ts';

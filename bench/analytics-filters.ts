@@ -16,8 +16,8 @@ import { writeActivity } from '../server/src/features/analytics/projections/rete
 import { memberOf } from '../server/src/features/analytics/statistics/viewer-key.ts';
 import { bytesArray } from '../server/src/platform/database/binary-arrays.ts';
 import { inTransaction } from '../server/src/platform/database/database.ts';
-import { dayMs } from '../server/src/platform/time.ts';
-import { newUuid7 } from '../server/src/platform/uuid7.ts';
+import { dayMs } from '../server/src/platform/values/time.ts';
+import { newUuid7 } from '../server/src/platform/values/uuid7.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';

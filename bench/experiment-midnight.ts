@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { takeDueLooks } from '../server/src/features/experiments/catch-up.ts';
 import { defaultPlan } from '../server/src/features/experiments/experiment.ts';
-import { newTypeId } from '../server/src/platform/ids.ts';
+import { newTypeId } from '../server/src/platform/values/ids.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 

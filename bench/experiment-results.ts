@@ -7,7 +7,7 @@ import { assignVariant } from '@reelfeed/client/assignment';
 import { readArms } from '../server/src/features/experiments/arms.ts';
 import { findExperiment } from '../server/src/features/experiments/queries.ts';
 import { computeBetweenLooks, readResults } from '../server/src/features/experiments/results.ts';
-import { newTypeId, type OrganizationId } from '../server/src/platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../server/src/platform/values/ids.ts';
 import { median, report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 

@@ -24,8 +24,8 @@ import {
   openDatabase,
   poolConnection,
 } from '../server/src/platform/database/database.ts';
-import type { OrganizationId } from '../server/src/platform/ids.ts';
-import { createLogger } from '../server/src/platform/logging.ts';
+import type { OrganizationId } from '../server/src/platform/values/ids.ts';
+import { createLogger } from '../server/src/platform/logging/logging.ts';
 import { connectionToRunningServer } from '../server/src/platform/postgres/running-server.ts';
 import { openDiskStorage } from '../server/src/platform/storage/disk-storage.ts';
 import { report, type Row } from './lib/report.ts';

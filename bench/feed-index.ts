@@ -11,8 +11,8 @@ import { ViewerProfiles } from '../server/src/features/feed/viewers/viewer-profi
 import { emptyEncounter, writeEncounters } from '../server/src/features/feed/viewers/encounter.ts';
 import { viewerKeyOf } from '../server/src/features/analytics/analytics.ts';
 import { ViewerSecrets } from '../server/src/features/organizations/organizations.ts';
-import type { OrganizationId } from '../server/src/platform/ids.ts';
-import { createLogger } from '../server/src/platform/logging.ts';
+import type { OrganizationId } from '../server/src/platform/values/ids.ts';
+import { createLogger } from '../server/src/platform/logging/logging.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';

@@ -12,7 +12,7 @@ import { allProjections } from '../server/src/features/analytics/projections/all
 import { startProjector } from '../server/src/platform/projections/projector.ts';
 import { openEventLog } from '../server/src/features/events/events.ts';
 import type { Db } from '../server/src/platform/database/database.ts';
-import { createLogger } from '../server/src/platform/logging.ts';
+import { createLogger } from '../server/src/platform/logging/logging.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
 import { eventBlocks } from './lib/event-traffic.ts';
 import { report } from './lib/report.ts';

@@ -8,7 +8,7 @@ import { createWebhook } from '../server/src/features/webhooks/endpoints/endpoin
 import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
 import { webhookDeliveries } from '../server/src/features/webhooks/webhooks.ts';
 import { inTransaction } from '../server/src/platform/database/database.ts';
-import { newTypeId, type OrganizationId } from '../server/src/platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../server/src/platform/values/ids.ts';
 import { report, type Row } from './lib/report.ts';
 import {
   fillLine,

@@ -30,7 +30,7 @@ const at = (name: string): string => fileURLToPath(new URL(name, import.meta.url
 const smallTexts: Plugin = {
   name: 'small texts',
   setup(setup) {
-    setup.onLoad({ filter: /\/src\/[\w-]+\.css$/ }, async ({ path: file }) => {
+    setup.onLoad({ filter: /\/src\/styles\/[\w-]+\.css$/ }, async ({ path: file }) => {
       const css = await readFile(file, 'utf8');
       const { code } = await transform(css, { loader: 'css', minify: true, target });
       return { contents: code, loader: 'text' };
@@ -63,7 +63,7 @@ const styles = {
 /** Modules that an element loads on demand: the import specifier, and the name of the built file. */
 const later = {
   'hls.js': ['hls.js/dist/hls.light.mjs', 'hls'],
-  './menu.ts': ['src/menu.ts', 'reelfeed-menu'],
+  './menu.ts': ['src/menu/menu.ts', 'reelfeed-menu'],
 } as const;
 
 async function bundle(options: BuildOptions): Promise<[name: string, contents: Uint8Array][]> {
@@ -99,7 +99,7 @@ export async function bundlePlayer(): Promise<Map<string, Uint8Array>> {
   const plugins = [smallTexts, besideElements(names)];
   for (const [element, sheets] of Object.entries(styles)) {
     files.push(...(await bundle({ entryPoints: [`src/${element}.ts`], plugins })));
-    const contents = sheets.map((name) => `@import './src/${name}.css';`).join('\n');
+    const contents = sheets.map((name) => `@import './src/styles/${name}.css';`).join('\n');
     const stdin = { contents, resolveDir: at('.'), loader: 'css' as const };
     files.push(...(await bundle({ stdin, entryNames: element })));
   }

@@ -11,10 +11,10 @@ import {
   type LoggedEvent,
 } from '../../server/src/features/events/events.ts';
 import { openDatabase } from '../../server/src/platform/database/database.ts';
-import type { OrganizationId } from '../../server/src/platform/ids.ts';
-import { createLogger } from '../../server/src/platform/logging.ts';
+import type { OrganizationId } from '../../server/src/platform/values/ids.ts';
+import { createLogger } from '../../server/src/platform/logging/logging.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
-import { newUuid7 } from '../../server/src/platform/uuid7.ts';
+import { newUuid7 } from '../../server/src/platform/values/uuid7.ts';
 
 const [, , dataDir = '', given = ''] = process.argv;
 const count = Number(given);

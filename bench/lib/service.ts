@@ -7,7 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { openDatabase, type Database } from '../../server/src/platform/database/database.ts';
-import { createLogger } from '../../server/src/platform/logging.ts';
+import { createLogger } from '../../server/src/platform/logging/logging.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
 import { generateKey } from '../../server/src/features/keys/keys.ts';
 

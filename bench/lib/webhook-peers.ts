@@ -18,10 +18,10 @@ import {
 } from '../../server/src/platform/database/database.ts';
 import { parseAllowList } from '../../server/src/platform/egress/allow-list.ts';
 import { createEgress } from '../../server/src/platform/egress/egress.ts';
-import { Hints } from '../../server/src/platform/hints.ts';
-import { createLogger } from '../../server/src/platform/logging.ts';
-import { followSharedHint, shareHint } from '../../server/src/platform/shared-hints.ts';
-import { createVault, loadEncryptionKey } from '../../server/src/platform/vault.ts';
+import { Hints } from '../../server/src/platform/hints/hints.ts';
+import { createLogger } from '../../server/src/platform/logging/logging.ts';
+import { followSharedHint, shareHint } from '../../server/src/platform/hints/shared-hints.ts';
+import { createVault, loadEncryptionKey } from '../../server/src/platform/secrets/vault.ts';
 import { benchBody, fillLine } from './webhooks.ts';
 
 export const peerNames = ['ours', 'graphile-worker', 'pg-boss'] as const;

@@ -12,9 +12,13 @@ import { createTestAuthority } from '../../server/src/platform/egress/test-certi
 import { parseAllowList } from '../../server/src/platform/egress/allow-list.ts';
 import { createEgress } from '../../server/src/platform/egress/egress.ts';
 import type { Db } from '../../server/src/platform/database/database.ts';
-import { createLogger } from '../../server/src/platform/logging.ts';
-import { Hints } from '../../server/src/platform/hints.ts';
-import { createVault, loadEncryptionKey, type Vault } from '../../server/src/platform/vault.ts';
+import { createLogger } from '../../server/src/platform/logging/logging.ts';
+import { Hints } from '../../server/src/platform/hints/hints.ts';
+import {
+  createVault,
+  loadEncryptionKey,
+  type Vault,
+} from '../../server/src/platform/secrets/vault.ts';
 import {
   startDeliverySender,
   type DeliverySender,

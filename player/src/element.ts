@@ -1,19 +1,19 @@
 import { type EngagementEvent } from '@reelfeed/client';
-import { FeedSession } from './feed-session.ts';
-import { loadHlsLibrary, usesNativeHls } from './hls-library.ts';
+import { FeedSession } from './feed/feed-session.ts';
+import { loadHlsLibrary, usesNativeHls } from './playback/hls-library.ts';
 import { addStyles, areSame, serviceUrl, takeEarlyProperties } from './element-parts.ts';
-import { type GetToken } from './permissions.ts';
-import menuCss from './menu.css';
-import compactCss from './compact.css';
-import picturesCss from './pictures.css';
-import playerCss from './player.css';
-import { idIn } from './share.ts';
-import screensCss from './screens.css';
-import slideCss from './slide.css';
+import { type GetToken } from './playback/permissions.ts';
+import menuCss from './styles/menu.css';
+import compactCss from './styles/compact.css';
+import picturesCss from './styles/pictures.css';
+import playerCss from './styles/player.css';
+import { idIn } from './page/share.ts';
+import screensCss from './styles/screens.css';
+import slideCss from './styles/slide.css';
 import template from './template.html';
 import { defaultTexts, type Texts } from './texts.ts';
 import { type ArticleCard, type ReelfeedFeedElement, type ReelfeedItem } from './types.ts';
-import wideCss from './wide.css';
+import wideCss from './styles/wide.css';
 
 /** The module can be imported outside a browser, such as for server-side rendering. */
 const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement);

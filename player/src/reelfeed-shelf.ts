@@ -1,13 +1,13 @@
 /** `<reelfeed-shelf>`: a row of clips that opens the feed at the chosen clip. */
 import { createReelfeed, type FeedItem } from '@reelfeed/client';
-import { element, isRightToLeft, setName } from './dom.ts';
+import { element, isRightToLeft, setName } from './page/dom.ts';
 import { addStyles, areSame, serviceUrl, takeEarlyProperties } from './element-parts.ts';
-import { formatTime } from './format.ts';
-import { posterOf } from './poster.ts';
-import { stableId } from './session.ts';
-import styles from './shelf.css';
+import { formatTime } from './slide/format.ts';
+import { posterOf } from './slide/poster.ts';
+import { stableId } from './page/session.ts';
+import styles from './styles/shelf.css';
 import { webAddress } from '@reelfeed/client/playing';
-import { openStore } from './storage.ts';
+import { openStore } from './page/storage.ts';
 import { defaultTexts, type Texts } from './texts.ts';
 import { type ReelfeedFeedElement, type ReelfeedShelfElement } from './types.ts';
 

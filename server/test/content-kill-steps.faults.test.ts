@@ -22,7 +22,7 @@ import { eventually, send, temporaryFolder, type Reply, type TestService } from 
 import { storedFiles } from './stored-files.ts';
 import { beginPatch } from './tus-sender.ts';
 import { writeWhisperModel } from './whisper-model.ts';
-import { findVulkanProblem } from '../src/features/media/child/vulkan.ts';
+import { findVulkanProblem } from '../src/features/media/child/engine/vulkan.ts';
 import { voice, wav } from '../src/features/media/testing/voice.ts';
 import { pause } from './waiting.ts';
 

@@ -13,7 +13,7 @@ import {
   type DatabaseConnection,
 } from '../src/platform/database/database.ts';
 import { migrate } from '../src/platform/database/migrate.ts';
-import { claimDataDirectory } from '../src/platform/data-directory.ts';
+import { claimDataDirectory } from '../src/platform/data-directory/data-directory.ts';
 import { startEmbeddedPostgres } from '../src/platform/postgres/embedded-postgres.ts';
 
 /** Set by the test runner so that all test files share one server; the connection as JSON. */

@@ -25,7 +25,7 @@ import {
   type TestService,
 } from './service.ts';
 import { openStoredEvents } from './stored-events.ts';
-import { newUuid7 } from '../src/platform/uuid7.ts';
+import { newUuid7 } from '../src/platform/values/uuid7.ts';
 import { isFullScale, onlyInFullRuns, scaled } from './scale.ts';
 import { pause, until } from './waiting.ts';
 

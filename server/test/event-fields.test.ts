@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { eventKinds, type EventKind } from '../src/features/events/events.ts';
 import { startEventService } from './event-judge.ts';
-import { newUuid7 } from '../src/platform/uuid7.ts';
+import { newUuid7 } from '../src/platform/values/uuid7.ts';
 
 const { service, stored, otherId, sendOne, event, judge } = await startEventService();
 

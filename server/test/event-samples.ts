@@ -1,6 +1,6 @@
 /** Valid engagement events of each kind for tests. */
 import type { EventKind } from '../src/features/events/events.ts';
-import { newUuid7 } from '../src/platform/uuid7.ts';
+import { newUuid7 } from '../src/platform/values/uuid7.ts';
 
 /** `data` with every field in the event table. */
 export const sampleData: Record<EventKind, Record<string, unknown>> = {

@@ -8,7 +8,7 @@ import { startEventService } from './event-judge.ts';
 import { sampleEvent } from './event-samples.ts';
 import { createItem, createOrganization, query } from './seed.ts';
 import { eventually, send, type Call } from './service.ts';
-import { newUuid7 } from '../src/platform/uuid7.ts';
+import { newUuid7 } from '../src/platform/values/uuid7.ts';
 import { until } from './waiting.ts';
 
 const { service, stored, contentId, otherId, post, sendOne, sendBatch, event, judge } =

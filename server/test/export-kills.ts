@@ -9,9 +9,9 @@ import { pipeline } from 'node:stream/promises';
 import { crc32, createGunzip, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { openEventLog, type EventKind, type LoggedEvent } from '../src/features/events/events.ts';
-import type { OrganizationId } from '../src/platform/ids.ts';
+import type { OrganizationId } from '../src/platform/values/ids.ts';
 import type { Db } from '../src/platform/database/database.ts';
-import { hourMs } from '../src/platform/time.ts';
+import { hourMs } from '../src/platform/values/time.ts';
 
 const kinds = ['like', 'share', 'save', 'rebuffer'] as const satisfies readonly EventKind[];
 const eventsOfBlock = 1_000;

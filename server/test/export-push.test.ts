@@ -11,7 +11,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import { openEventLog, type LoggedEvent } from '../src/features/events/events.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
 import { takeBackFrom } from '../src/platform/queue/claim-queries.ts';
-import { dayMs } from '../src/platform/time.ts';
+import { dayMs } from '../src/platform/values/time.ts';
 import { atEnd, silentLog } from './database.ts';
 import { startProcess } from './processes.ts';
 import { authority } from './receiver.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { claimDataDirectory } from '../src/platform/data-directory.ts';
+import { claimDataDirectory } from '../src/platform/data-directory/data-directory.ts';
 import { migrate } from '../src/platform/database/migrate.ts';
 import { startEmbeddedPostgres } from '../src/platform/postgres/embedded-postgres.ts';
 import { clusterProcesses, readPostmasterFile } from '../src/platform/postgres/leftovers.ts';

@@ -1,5 +1,5 @@
 /** Samples for the search for unheld promises. A comment marks the expected findings. */
-import { awaitedLater } from '../src/platform/awaited-later.ts';
+import { awaitedLater } from '../src/platform/async/awaited-later.ts';
 
 type Work = () => Promise<number>;
 

@@ -9,7 +9,7 @@ import { sampleEvent } from './event-samples.ts';
 import { atEnd } from './database.ts';
 import { createItem, createOrganization } from './seed.ts';
 import { eventually, send, startService } from './service.ts';
-import { newUuid7 } from '../src/platform/uuid7.ts';
+import { newUuid7 } from '../src/platform/values/uuid7.ts';
 import { pause, stays } from './waiting.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api' });

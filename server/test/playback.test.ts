@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createMediaAccess } from '../src/features/playback/media-urls.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
-import { loadSigner } from '../src/platform/signing-keys.ts';
+import { loadSigner } from '../src/platform/secrets/signing-keys.ts';
 import { silentLog } from './database.ts';
 import { fetchAll, local, readyItem } from './media.ts';
 import { sendRaw } from './raw-http.ts';

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { migrate, migrationStatus, readMigrations } from '../src/platform/database/migrate.ts';
-import { createLogger } from '../src/platform/logging.ts';
+import { createLogger } from '../src/platform/logging/logging.ts';
 import { silentLog } from './database.ts';
 import { local, readyItem } from './media.ts';
 import { findServer, makeDatabase } from './outside-postgres.ts';

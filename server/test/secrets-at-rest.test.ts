@@ -11,7 +11,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { inTransaction, openDatabase } from '../src/platform/database/database.ts';
 import { migrate, readMigrations } from '../src/platform/database/migrate.ts';
-import { createLogger } from '../src/platform/logging.ts';
+import { createLogger } from '../src/platform/logging/logging.ts';
 import { atEnd, emptyDatabase, silentLog } from './database.ts';
 import { readDescription } from './openapi.ts';
 import { startReceiver } from './receiver.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { test } from 'node:test';
 import { generateKey } from '../src/features/keys/key-format.ts';
-import { createLogger } from '../src/platform/logging.ts';
+import { createLogger } from '../src/platform/logging/logging.ts';
 import { form, local, putSample, readyItem, sampleBytes, settledItem } from './media.ts';
 import { sendRaw } from './raw-http.ts';
 import { createItem } from './seed.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { test } from 'node:test';
 import { createTestCertificate } from '../src/platform/egress/test-certificate.ts';
-import { createLogger } from '../src/platform/logging.ts';
+import { createLogger } from '../src/platform/logging/logging.ts';
 import { runCommand } from './processes.ts';
 import { authority, receiverCertificate } from './receiver.ts';
 import { freePort, send, startService, temporaryFolder } from './service.ts';

@@ -3,13 +3,13 @@
  * needs.
  */
 import type { Db } from '../platform/database/database.ts';
-import { extensionsAmong, type ExtensionsOf } from '../platform/extension-point.ts';
-import type { Contribution, EveryFeature, Feature } from '../platform/feature.ts';
-import type { Finding } from '../platform/finding.ts';
+import { extensionsAmong, type ExtensionsOf } from '../platform/feature/extension-point.ts';
+import type { Contribution, EveryFeature, Feature } from '../platform/feature/feature.ts';
+import type { Finding } from '../platform/feature/finding.ts';
 import type { Projection } from '../platform/projections/projection.ts';
 import { eraseFromProjections, purgeFromProjections } from '../platform/projections/upkeep.ts';
 import { platformErrors, type ErrorKind } from '../platform/http/errors.ts';
-import type { SettingTable } from '../platform/settings.ts';
+import type { SettingTable } from '../platform/settings/settings.ts';
 
 /** A feature whose parts have already been checked. */
 type AnyFeature = Omit<

@@ -4,9 +4,13 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
-import { ConfigurationError, describeSettings, unknownVariables } from '../platform/settings.ts';
+import {
+  ConfigurationError,
+  describeSettings,
+  unknownVariables,
+} from '../platform/settings/settings.ts';
 import { readConfig, settings } from './config.ts';
-import { dayMs } from '../platform/time.ts';
+import { dayMs } from '../platform/values/time.ts';
 
 let folder = '';
 before(async () => {

@@ -1,6 +1,10 @@
 /** The complete configuration: the settings of the platform and of all features. */
-import { platformSettings } from '../platform/config.ts';
-import { readSettings, type SettingTable, type SettingValues } from '../platform/settings.ts';
+import { platformSettings } from '../platform/settings/config.ts';
+import {
+  readSettings,
+  type SettingTable,
+  type SettingValues,
+} from '../platform/settings/settings.ts';
 import { featureSettings, type Composition } from './composition.ts';
 import { features } from './features.ts';
 

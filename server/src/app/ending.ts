@@ -13,7 +13,7 @@
  * stays the same, so a supervisor sees no exit; (3) errors are counted across restarts.
  */
 import type { Logger } from 'pino';
-import { sleep } from '../platform/lifecycle.ts';
+import { sleep } from '../platform/async/lifecycle.ts';
 
 /** Carries the error count and the restart times over to the next start. Not a setting. */
 const carriedVariable = '_REELFEED_UNCAUGHT_ERRORS';

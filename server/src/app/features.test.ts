@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../test/database.ts';
-import { platformSettings } from '../platform/config.ts';
+import { platformSettings } from '../platform/settings/config.ts';
 import { webhookEvents } from '../features/webhooks/webhooks.ts';
 import { errorCodes, extensionsOf } from './composition.ts';
 import { features } from './features.ts';

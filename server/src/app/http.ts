@@ -9,7 +9,7 @@ import type { Admit, Authenticate, Principal } from '../platform/http/principal.
 import { describeCage, knownCage } from '../features/media/media.ts';
 import { isReachable } from '../platform/database/database.ts';
 import { describeReplica } from '../platform/database/read-replica.ts';
-import type { Contribution } from '../platform/feature.ts';
+import type { Contribution } from '../platform/feature/feature.ts';
 import type { ErrorKind } from '../platform/http/errors.ts';
 import { followRequests } from '../platform/http/graceful-close.ts';
 import { addHealthRoutes, type ReadinessCheck } from '../platform/http/health-routes.ts';
@@ -18,7 +18,7 @@ import { createAddressLimits } from '../platform/http/address-limits.ts';
 import { redirectToHttps } from '../platform/http/https-redirect.ts';
 import { explainListening } from '../platform/http/listen-problem.ts';
 import { createHttpServer } from '../platform/http/server.ts';
-import { ConfigurationError } from '../platform/settings.ts';
+import { ConfigurationError } from '../platform/settings/settings.ts';
 import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { version } from '../version.ts';
 import { readApiExamples } from './api-examples.ts';

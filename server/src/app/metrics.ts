@@ -3,7 +3,7 @@ import type { Database } from '../platform/database/database.ts';
 import type { HeavyReads } from '../platform/database/read-replica.ts';
 import { limitedKinds, type LimitedKind } from '../platform/http/address-limits.ts';
 import type { RequestObserver } from '../platform/http/request-log.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
 import { queueStats } from '../platform/queue/queue-reports.ts';
 import type { AttemptReport, QueueWorkers } from '../platform/queue/queue-workers.ts';
 import type { S3Observer } from '../platform/storage/s3/bucket.ts';

@@ -17,11 +17,11 @@ import { makeTraffic } from '../features/analytics/reports/traffic.fixture.ts';
 import { openEventLog } from '../features/events/events.ts';
 import { decodeFullChunk } from '../features/journeys/codec.ts';
 import type { Db, DatabaseConnection } from '../platform/database/database.ts';
-import { newContentId } from '../platform/ids.ts';
+import { newContentId } from '../platform/values/ids.ts';
 import { startProjector } from '../platform/projections/projector.ts';
 import { rebuildProjection } from '../platform/projections/rebuild.ts';
 import { expireProjections } from '../platform/projections/upkeep.ts';
-import { dayMs } from '../platform/time.ts';
+import { dayMs } from '../platform/values/time.ts';
 import { readConfig } from './config.ts';
 import { allProjections } from './projections.ts';
 

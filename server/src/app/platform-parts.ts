@@ -1,8 +1,8 @@
 /** Opens the parts that features are built from. */
 import type { Logger } from 'pino';
 import { createAuditor } from '../features/audit/audit.ts';
-import { directConnection, type Role } from '../platform/config.ts';
-import { claimDataDirectory } from '../platform/data-directory.ts';
+import { directConnection, type Role } from '../platform/settings/config.ts';
+import { claimDataDirectory } from '../platform/data-directory/data-directory.ts';
 import {
   openDatabase,
   type Database,
@@ -16,24 +16,24 @@ import { checkPooler, refusePooler } from '../platform/database/pooler.ts';
 import { migrate } from '../platform/database/migrate.ts';
 import { parseAllowList } from '../platform/egress/allow-list.ts';
 import { createEgress, type Egress } from '../platform/egress/egress.ts';
-import { openVault } from '../platform/encryption-key.ts';
-import type { ExtensionsOf } from '../platform/extension-point.ts';
-import type { EveryFeature } from '../platform/feature.ts';
-import { Hints } from '../platform/hints.ts';
+import { openVault } from '../platform/secrets/encryption-key.ts';
+import type { ExtensionsOf } from '../platform/feature/extension-point.ts';
+import type { EveryFeature } from '../platform/feature/feature.ts';
+import { Hints } from '../platform/hints/hints.ts';
 import { createListCursors, type ListCursors } from '../platform/http/list-cursor.ts';
 import { createMutations, type Mutations } from '../platform/idempotency/idempotency.ts';
-import { createMetrics, type Metrics } from '../platform/metrics.ts';
-import { collectProcessMetrics } from '../platform/metrics-process.ts';
+import { createMetrics, type Metrics } from '../platform/metrics/metrics.ts';
+import { collectProcessMetrics } from '../platform/metrics/metrics-process.ts';
 import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts';
-import { ConfigurationError } from '../platform/settings.ts';
-import { loadSigner, type Signer } from '../platform/signing-keys.ts';
+import { ConfigurationError } from '../platform/settings/settings.ts';
+import { loadSigner, type Signer } from '../platform/secrets/signing-keys.ts';
 import { guardItemFiles } from '../platform/storage/item-files.ts';
 import { openStorage, type StorageConfig } from '../platform/storage/open-storage.ts';
 import { openSourceBuckets, type SourceBuckets } from '../platform/storage/source-buckets.ts';
 import type { Storage } from '../platform/storage/storage.ts';
 import { openCertificate, type ServedCertificate } from '../platform/tls/served-certificate.ts';
 import { openTracing, type Tracing } from '../platform/tracing/tracing.ts';
-import { keyFile, type Vault } from '../platform/vault.ts';
+import { keyFile, type Vault } from '../platform/secrets/vault.ts';
 import { version } from '../version.ts';
 import type { Config } from './config.ts';
 import { observeStorage } from './metrics.ts';

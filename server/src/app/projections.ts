@@ -4,8 +4,8 @@ import {
   type EngagementLog,
   type EventProjection,
 } from '../features/events/events.ts';
-import type { Contribution } from '../platform/feature.ts';
-import { holdOpen } from '../platform/lifecycle.ts';
+import type { Contribution } from '../platform/feature/feature.ts';
+import { holdOpen } from '../platform/async/lifecycle.ts';
 import { observeProjections } from '../platform/projections/projection-metrics.ts';
 import { startProjector } from '../platform/projections/projector.ts';
 import { expireProjections } from '../platform/projections/upkeep.ts';

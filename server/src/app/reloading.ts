@@ -3,9 +3,9 @@ import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import type { LiveSettings, ReloadReport } from '../platform/live-settings.ts';
-import type { LogLevel } from '../platform/logging.ts';
-import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
+import type { LiveSettings, ReloadReport } from '../platform/settings/live-settings.ts';
+import type { LogLevel } from '../platform/logging/logging.ts';
+import { ConfigurationError, unknownVariables } from '../platform/settings/settings.ts';
 import { readConfig, settings, type Config } from './config.ts';
 
 type Reloading = {

@@ -1,16 +1,16 @@
 /** Runs the service in the foreground until it is told to stop. */
 import { once } from 'node:events';
-import { DataDirectoryError } from '../platform/data-directory.ts';
+import { DataDirectoryError } from '../platform/data-directory/data-directory.ts';
 import { connectionProblem } from '../platform/database/database-errors.ts';
 import { MigrationError } from '../platform/database/migrate.ts';
 import { ApiError } from '../platform/http/errors.ts';
-import { liveSettings } from '../platform/live-settings.ts';
-import { LogOutput } from '../platform/log-output.ts';
-import { createLogger, LogLevel } from '../platform/logging.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import { liveSettings } from '../platform/settings/live-settings.ts';
+import { LogOutput } from '../platform/logging/log-output.ts';
+import { createLogger, LogLevel } from '../platform/logging/logging.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
 import { EmbeddedPostgresError } from '../platform/postgres/embedded-postgres-error.ts';
 import { AllowListError } from '../platform/egress/allow-list.ts';
-import { ConfigurationError, unknownVariables } from '../platform/settings.ts';
+import { ConfigurationError, unknownVariables } from '../platform/settings/settings.ts';
 import { StorageUnavailableError } from '../platform/storage/storage-errors.ts';
 import { readConfig, settings, type Config } from './config.ts';
 import { drainDelayBesideOthersMs } from './drain-delay.ts';

@@ -3,10 +3,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { publicUrlOf } from '../platform/config.ts';
+import { publicUrlOf } from '../platform/settings/config.ts';
 import { serviceName } from '../platform/database/database.ts';
-import { randomName } from '../platform/ids.ts';
-import type { Metrics } from '../platform/metrics.ts';
+import { randomName } from '../platform/values/ids.ts';
+import type { Metrics } from '../platform/metrics/metrics.ts';
 import { apiTags, errorKinds, extensionsOf } from './composition.ts';
 import type { Config } from './config.ts';
 import { drainDelayMs } from './drain-delay.ts';

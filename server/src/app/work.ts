@@ -1,16 +1,16 @@
 /** Background work of a process, by role. */
 import { randomUUID } from 'node:crypto';
-import type { Role } from '../platform/config.ts';
-import type { Chore, Contribution } from '../platform/feature.ts';
+import type { Role } from '../platform/settings/config.ts';
+import type { Chore, Contribution } from '../platform/feature/feature.ts';
 import { electedLoop } from '../platform/leases/elected-chore.ts';
-import { background, every } from '../platform/lifecycle.ts';
+import { background, every } from '../platform/async/lifecycle.ts';
 import { pruneFailedJobs } from '../platform/queue/queue-reports.ts';
 import {
   jobAttemptEnded,
   startQueueWorkers,
   type QueueWorkers,
 } from '../platform/queue/queue-workers.ts';
-import { hourMs } from '../platform/time.ts';
+import { hourMs } from '../platform/values/time.ts';
 import { observeAttempts } from './metrics.ts';
 import type { PlatformParts } from './platform-parts.ts';
 import type { Shutdown } from './shutdown.ts';

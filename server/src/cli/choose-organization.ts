@@ -1,7 +1,7 @@
 /** Chooses the organization that a command works on: the only one, or the one given by `--org`. */
 import { listOrganizations } from '../features/organizations/organizations.ts';
 import type { Db } from '../platform/database/database.ts';
-import type { OrganizationId } from '../platform/ids.ts';
+import type { OrganizationId } from '../platform/values/ids.ts';
 import { UsageError } from './command.ts';
 
 /** @throws UsageError */

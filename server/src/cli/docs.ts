@@ -7,7 +7,7 @@ import { errorKinds } from '../app/composition.ts';
 import { settings } from '../app/config.ts';
 import { features } from '../app/features.ts';
 import { describeErrors } from '../platform/http/error-pages.ts';
-import { describeSettings } from '../platform/settings.ts';
+import { describeSettings } from '../platform/settings/settings.ts';
 import type { Command } from './command.ts';
 
 /**

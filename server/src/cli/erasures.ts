@@ -9,7 +9,7 @@ import {
   readErasureRecords,
   type ErasureRecord,
 } from '../features/events/events.ts';
-import { ConfigurationError } from '../platform/settings.ts';
+import { ConfigurationError } from '../platform/settings/settings.ts';
 import { sync } from '../platform/storage/durable.ts';
 import { openStorage } from '../platform/storage/open-storage.ts';
 import { print, UsageError, type Command } from './command.ts';

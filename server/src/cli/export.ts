@@ -8,7 +8,7 @@ import { rename, stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Admin } from '@reelfeed/client/server';
-import { dayMs } from '../platform/time.ts';
+import { dayMs } from '../platform/values/time.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { ProgressBar } from './import/progress-bar.ts';
 import { explainRequest, openAdmin } from './open-admin.ts';

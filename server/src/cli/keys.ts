@@ -8,9 +8,9 @@ import {
   revoke,
   type KeyType,
 } from '../features/keys/keys.ts';
-import { readPlatformConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/settings/config.ts';
 import { inTransaction, type Db } from '../platform/database/database.ts';
-import type { OrganizationId } from '../platform/ids.ts';
+import type { OrganizationId } from '../platform/values/ids.ts';
 import { chooseOrganization } from './choose-organization.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { withDatabase } from './with-database.ts';

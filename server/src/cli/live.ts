@@ -2,7 +2,7 @@
  * `reelfeed live test`: publishes a moving test picture with a tone to a live stream, as an encoder
  * would, so that ingest, feed and player can be tried without one.
  */
-import { duration } from '../platform/config-values.ts';
+import { duration } from '../platform/settings/config-values.ts';
 import { broadcast, broadcastBySrt } from './broadcast.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { explainRequest, openAdmin, serviceUrl, trustOwnCertificate } from './open-admin.ts';

@@ -1,6 +1,6 @@
-import { readPlatformConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/settings/config.ts';
 import { migrate, migrationStatus } from '../platform/database/migrate.ts';
-import { createLogger } from '../platform/logging.ts';
+import { createLogger } from '../platform/logging/logging.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withConnection } from './with-database.ts';
 

@@ -4,7 +4,7 @@ import {
   listOrganizations,
   presentOrganization,
 } from '../features/organizations/organizations.ts';
-import { readPlatformConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/settings/config.ts';
 import { inTransaction } from '../platform/database/database.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';

@@ -1,6 +1,6 @@
 /** `reelfeed people`: manages people when nobody can do it in the console. */
 import { readConfig } from '../app/config.ts';
-import { publicUrlOf } from '../platform/config.ts';
+import { publicUrlOf } from '../platform/settings/config.ts';
 import { recordAudit, recordChange } from '../features/audit/audit.ts';
 import {
   auditEverywhere,
@@ -16,9 +16,9 @@ import {
   removeTotp,
 } from '../features/people/people.ts';
 import { inTransaction, type Db } from '../platform/database/database.ts';
-import { openVault } from '../platform/encryption-key.ts';
+import { openVault } from '../platform/secrets/encryption-key.ts';
 import { roles, type Role } from '../platform/http/roles.ts';
-import type { OrganizationId } from '../platform/ids.ts';
+import type { OrganizationId } from '../platform/values/ids.ts';
 import { chooseOrganization } from './choose-organization.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';

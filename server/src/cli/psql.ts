@@ -6,7 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
 import type { Client } from 'pg';
-import { readPlatformConfig } from '../platform/config.ts';
+import { readPlatformConfig } from '../platform/settings/config.ts';
 import type { DatabaseConnection } from '../platform/database/database.ts';
 import { withSession } from '../platform/database/session.ts';
 import { print, type Command } from './command.ts';

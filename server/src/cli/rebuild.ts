@@ -2,7 +2,7 @@ import { allProjections } from '../app/projections.ts';
 import { rebuildProjection } from '../platform/projections/rebuild.ts';
 import { openConfiguredLog } from '../features/events/events.ts';
 import { readConfig } from '../app/config.ts';
-import { createLogger } from '../platform/logging.ts';
+import { createLogger } from '../platform/logging/logging.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
 

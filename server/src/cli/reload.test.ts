@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { cloneDatabase } from '../../test/database.ts';
 import { ready, runCommand, startMain } from '../../test/processes.ts';
 import { temporaryFolder, toUrl } from '../../test/service.ts';
-import { claimDataDirectory } from '../platform/data-directory.ts';
+import { claimDataDirectory } from '../platform/data-directory/data-directory.ts';
 
 const folder = await temporaryFolder();
 const dataDir = path.join(folder, 'data');

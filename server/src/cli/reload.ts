@@ -1,9 +1,9 @@
 /** `reelfeed reload`: makes the running service reread its settings, and reports the result. */
 import { hostname } from 'node:os';
-import { readPlatformConfig } from '../platform/config.ts';
-import { livingOwner } from '../platform/data-directory.ts';
+import { readPlatformConfig } from '../platform/settings/config.ts';
+import { livingOwner } from '../platform/data-directory/data-directory.ts';
 import { readReload, type Reload } from '../app/reloading.ts';
-import { sleep } from '../platform/lifecycle.ts';
+import { sleep } from '../platform/async/lifecycle.ts';
 import { print, UsageError, type Command } from './command.ts';
 
 const answerWithinMs = 10_000;

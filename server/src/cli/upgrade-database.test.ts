@@ -6,7 +6,7 @@ import { sampleEvent } from '../../test/event-samples.ts';
 import { form, sampleBytes } from '../../test/media.ts';
 import { ready, runCommand, startMain } from '../../test/processes.ts';
 import { eventually, send, temporaryFolder, toUrl, type Call } from '../../test/service.ts';
-import { claimDataDirectory } from '../platform/data-directory.ts';
+import { claimDataDirectory } from '../platform/data-directory/data-directory.ts';
 import { connectionToRunningServer } from '../platform/postgres/running-server.ts';
 import {
   installedPrograms,

@@ -2,11 +2,11 @@
  * `reelfeed upgrade-database`: moves the embedded database to this release's version of PostgreSQL.
  */
 import { stat } from 'node:fs/promises';
-import { readPlatformConfig } from '../platform/config.ts';
-import { claimDataDirectory } from '../platform/data-directory.ts';
-import { createLogger } from '../platform/logging.ts';
+import { readPlatformConfig } from '../platform/settings/config.ts';
+import { claimDataDirectory } from '../platform/data-directory/data-directory.ts';
+import { createLogger } from '../platform/logging/logging.ts';
 import { describeEmbeddedPostgres } from '../platform/postgres/describe-embedded-postgres.ts';
-import { ConfigurationError } from '../platform/settings.ts';
+import { ConfigurationError } from '../platform/settings/settings.ts';
 import { fetchPrograms, givenPrograms } from '../platform/upgrade/old-programs.ts';
 import { removeOldClusters, upgradeDatabase } from '../platform/upgrade/upgrade-database.ts';
 import { print, type Command } from './command.ts';

@@ -11,7 +11,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { verifyWebhook } from '@reelfeed/client/server';
 import { isSubscribed, signWebhook } from '../features/webhooks/webhooks.ts';
-import { newTypeId } from '../platform/ids.ts';
+import { newTypeId } from '../platform/values/ids.ts';
 import { askService, serviceClock, ServiceAwayError } from './ask-service.ts';
 import { UsageError, type CommandInput } from './command.ts';
 

@@ -6,7 +6,7 @@
  * `trigger` makes up an event that only `listen` and the given webhook receive. `recover` resends
  * failed deliveries.
  */
-import { duration } from '../platform/config-values.ts';
+import { duration } from '../platform/settings/config-values.ts';
 import { askService, serviceClock, ServiceAwayError } from './ask-service.ts';
 import { print, UsageError, type Command, type CommandInput } from './command.ts';
 import { listen } from './webhook-listen.ts';

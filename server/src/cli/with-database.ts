@@ -1,16 +1,16 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { directConnection, type PlatformConfig } from '../platform/config.ts';
+import { directConnection, type PlatformConfig } from '../platform/settings/config.ts';
 import {
   claimDataDirectory,
   DataDirectoryError,
   type DataDirectory,
-} from '../platform/data-directory.ts';
-import { ConfigurationError } from '../platform/settings.ts';
+} from '../platform/data-directory/data-directory.ts';
+import { ConfigurationError } from '../platform/settings/settings.ts';
 import { openDatabase, type DatabaseConnection, type Db } from '../platform/database/database.ts';
 import { checkOutsideServer } from '../platform/database/outside-server.ts';
 import { migrate } from '../platform/database/migrate.ts';
-import { createLogger } from '../platform/logging.ts';
+import { createLogger } from '../platform/logging/logging.ts';
 import { startEmbeddedPostgres } from '../platform/postgres/embedded-postgres.ts';
 import { connectionToRunningServer } from '../platform/postgres/running-server.ts';
 

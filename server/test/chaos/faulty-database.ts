@@ -4,7 +4,7 @@
 import path from 'node:path';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { claimDataDirectory } from '../../src/platform/data-directory.ts';
+import { claimDataDirectory } from '../../src/platform/data-directory/data-directory.ts';
 import { poolConnection, type DatabaseConnection } from '../../src/platform/database/database.ts';
 import { startEmbeddedPostgres } from '../../src/platform/postgres/embedded-postgres.ts';
 import { clusterProcesses, readPostmasterFile } from '../../src/platform/postgres/leftovers.ts';

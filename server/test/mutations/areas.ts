@@ -41,12 +41,12 @@ export const areas: Area[] = [
     sources: [
       'features/bulk/allowance.ts',
       'features/keys/scopes.ts',
-      'platform/fair-turns.ts',
+      'platform/async/fair-turns.ts',
       'platform/http/{address-group,address-limits,client-address}.ts',
     ],
     tests: [
       'features/{bulk,keys}/*.test.ts',
-      'platform/fair-turns.test.ts',
+      'platform/async/fair-turns.test.ts',
       'platform/http/*.test.ts',
     ],
   },

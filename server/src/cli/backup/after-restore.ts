@@ -9,10 +9,10 @@ import {
   openDatabase,
   type DatabaseConnection,
 } from '../../platform/database/database.ts';
-import { createLogger } from '../../platform/logging.ts';
-import { ConfigurationError } from '../../platform/settings.ts';
+import { createLogger } from '../../platform/logging/logging.ts';
+import { ConfigurationError } from '../../platform/settings/settings.ts';
 import { sync } from '../../platform/storage/durable.ts';
-import { keyFile } from '../../platform/vault.ts';
+import { keyFile } from '../../platform/secrets/vault.ts';
 
 /** The steps for the operator after a restore. */
 export function nextSteps(config: Config, replays: number, isReady: boolean): string[] {

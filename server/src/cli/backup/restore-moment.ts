@@ -14,13 +14,13 @@ import {
 } from '../../platform/backup/recovery/recover.ts';
 import { openRepository, type Repository } from '../../platform/backup/repository.ts';
 import { restoreMedia } from '../../platform/backup/restore-backup.ts';
-import { claimDataDirectory } from '../../platform/data-directory.ts';
+import { claimDataDirectory } from '../../platform/data-directory/data-directory.ts';
 import { migrate } from '../../platform/database/migrate.ts';
-import { createLogger } from '../../platform/logging.ts';
+import { createLogger } from '../../platform/logging/logging.ts';
 import { startEmbeddedPostgres } from '../../platform/postgres/embedded-postgres.ts';
-import { ConfigurationError } from '../../platform/settings.ts';
+import { ConfigurationError } from '../../platform/settings/settings.ts';
 import { openStorage } from '../../platform/storage/open-storage.ts';
-import { keyFile } from '../../platform/vault.ts';
+import { keyFile } from '../../platform/secrets/vault.ts';
 import { print, UsageError } from '../command.ts';
 import { isThere, nextSteps, replayErasures, restoreKey } from './after-restore.ts';
 

@@ -1,8 +1,8 @@
 /** `reelfeed restore [<place>]`: restores a backup into an empty data directory and database. */
 import type { Client } from 'pg';
 import { readConfig, type Config } from '../../app/config.ts';
-import { directConnection } from '../../platform/config.ts';
-import { claimDataDirectory } from '../../platform/data-directory.ts';
+import { directConnection } from '../../platform/settings/config.ts';
+import { claimDataDirectory } from '../../platform/data-directory/data-directory.ts';
 import { readErasureRecords } from '../../features/events/events.ts';
 import { openSource } from '../../platform/backup/backup-source.ts';
 import { withBackupClient } from '../../platform/backup/database-load.ts';
@@ -12,11 +12,11 @@ import {
   restoreMedia,
 } from '../../platform/backup/restore-backup.ts';
 import type { DatabaseConnection } from '../../platform/database/database.ts';
-import { createLogger } from '../../platform/logging.ts';
+import { createLogger } from '../../platform/logging/logging.ts';
 import { startEmbeddedPostgres } from '../../platform/postgres/embedded-postgres.ts';
-import { ConfigurationError } from '../../platform/settings.ts';
+import { ConfigurationError } from '../../platform/settings/settings.ts';
 import { openStorage } from '../../platform/storage/open-storage.ts';
-import { keyFile } from '../../platform/vault.ts';
+import { keyFile } from '../../platform/secrets/vault.ts';
 import { print, type Command } from '../command.ts';
 import { readErasuresFile } from '../erasures.ts';
 import { isThere, nextSteps, replayErasures, restoreKey } from './after-restore.ts';

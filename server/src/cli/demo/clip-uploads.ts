@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { openAsBlob } from 'node:fs';
 import path from 'node:path';
 import { generateClip } from '../../features/media/media.ts';
-import { sleep } from '../../platform/lifecycle.ts';
+import { sleep } from '../../platform/async/lifecycle.ts';
 import { demoClips, type DemoClip } from './clips.ts';
 import { drawScene } from './scenes.ts';
 

@@ -5,7 +5,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { generateKey } from '../../features/keys/keys.ts';
-import { createLogger } from '../../platform/logging.ts';
+import { createLogger } from '../../platform/logging/logging.ts';
 import { runService } from '../../app/run.ts';
 import type { Command } from '../command.ts';
 import { uploadMissing } from './clip-uploads.ts';

@@ -1,6 +1,6 @@
 /** Visits in real time. */
 import { createReelfeed, EventSender } from '@reelfeed/client';
-import { sleep } from '../../platform/lifecycle.ts';
+import { sleep } from '../../platform/async/lifecycle.ts';
 import { autoAdvanceFlag } from './experiments.ts';
 import { readClips, type FeedAccess } from './feed-clips.ts';
 import { between } from './random.ts';

@@ -1,6 +1,6 @@
 /** The viewers of the demo: sends their past day at once, then simulates them live. */
 import type { Logger } from 'pino';
-import { keepRunning } from '../../platform/lifecycle.ts';
+import { keepRunning } from '../../platform/async/lifecycle.ts';
 import { untilProcessed } from './clip-uploads.ts';
 import { endExperiment, startExperiments } from './experiments.ts';
 import { runLiveVisits } from './live-visits.ts';

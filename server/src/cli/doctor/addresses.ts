@@ -6,14 +6,14 @@ import { get as httpsGet } from 'node:https';
 import { json } from 'node:stream/consumers';
 import type { Config } from '../../app/config.ts';
 import { findFreePort } from '../../app/http.ts';
-import { ConfigurationError } from '../../platform/settings.ts';
+import { ConfigurationError } from '../../platform/settings/settings.ts';
 import {
   certificateFiles,
   parseCertificatePair,
   readCertificateFiles,
 } from '../../platform/tls/certificate-pair.ts';
-import { dayMs } from '../../platform/time.ts';
-import type { Finding } from '../../platform/finding.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import type { Finding } from '../../platform/feature/finding.ts';
 
 const answerTimeoutMs = 2_000;
 const lookupTimeoutMs = 5_000;

@@ -15,10 +15,10 @@ import { migrate, migrationStatus, type MigrationStatus } from '../../platform/d
 import { checkOutsideServer } from '../../platform/database/outside-server.ts';
 import { examineReplica } from '../../platform/database/read-replica.ts';
 import { parseAllowList } from '../../platform/egress/allow-list.ts';
-import { encryptionKeyProblem } from '../../platform/encryption-key.ts';
-import { createLogger } from '../../platform/logging.ts';
+import { encryptionKeyProblem } from '../../platform/secrets/encryption-key.ts';
+import { createLogger } from '../../platform/logging/logging.ts';
 import { describeEmbeddedPostgres } from '../../platform/postgres/describe-embedded-postgres.ts';
-import { unknownVariables } from '../../platform/settings.ts';
+import { unknownVariables } from '../../platform/settings/settings.ts';
 import { listFailedJobs } from '../../platform/queue/queue-reports.ts';
 import { openStorage } from '../../platform/storage/open-storage.ts';
 import { tryStorage } from '../../platform/storage/try-storage.ts';
@@ -26,7 +26,7 @@ import { version } from '../../version.ts';
 import { withConnection } from '../with-database.ts';
 import { examineCertificate, examinePort, examinePublicUrl } from './addresses.ts';
 import { examineDataDirectory, examineLeftovers } from './data-directory.ts';
-import { problemOf, type Finding } from '../../platform/finding.ts';
+import { problemOf, type Finding } from '../../platform/feature/finding.ts';
 
 type Check = (config: Config, env: NodeJS.ProcessEnv) => Promise<Finding[]>;
 

@@ -2,10 +2,13 @@
 import { access, chmod, constants, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../app/config.ts';
-import { claimDataDirectory, DataDirectoryError } from '../../platform/data-directory.ts';
-import type { Finding, Fix } from '../../platform/finding.ts';
+import {
+  claimDataDirectory,
+  DataDirectoryError,
+} from '../../platform/data-directory/data-directory.ts';
+import type { Finding, Fix } from '../../platform/feature/finding.ts';
 import { Scratch, staleEntries } from '../../platform/storage/scratch.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 
 /** File mode bits. */
 const writableByOthers = 0o002;

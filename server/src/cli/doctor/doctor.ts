@@ -5,11 +5,11 @@
 import { featureChecks } from '../../app/composition.ts';
 import { readConfig, type Config } from '../../app/config.ts';
 import { features } from '../../app/features.ts';
-import { ConfigurationError } from '../../platform/settings.ts';
+import { ConfigurationError } from '../../platform/settings/settings.ts';
 import { version } from '../../version.ts';
 import { print, type Command } from '../command.ts';
 import { checks } from './checks.ts';
-import { problemOf, type Finding, type Fix } from '../../platform/finding.ts';
+import { problemOf, type Finding, type Fix } from '../../platform/feature/finding.ts';
 
 export const doctor: Command = async ({ env, json, fix: isFixing = false, dryRun = false }) => {
   let findings = await examine(env);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
-import { newUuid7 } from '../../platform/uuid7.ts';
+import { newUuid7 } from '../../platform/values/uuid7.ts';
 import { openDatabase } from '../../platform/database/database.ts';
-import { Hints } from '../../platform/hints.ts';
+import { Hints } from '../../platform/hints/hints.ts';
 import { atEnd, silentLog } from '../../../test/database.ts';
 import { query } from '../../../test/seed.ts';
 import { eventually } from '../../../test/service.ts';

@@ -1,8 +1,8 @@
 /** Tests a rule on past data: when it would have opened, without notifying anyone. */
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
-import { dayMs, hourMs } from '../../platform/time.ts';
-import type { ZoneClock } from '../../platform/zone-clock.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
+import { dayMs, hourMs } from '../../platform/values/time.ts';
+import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import { isCount, readWindows } from '../analytics/analytics.ts';
 import { judge, newState, step, windowsOf, type AlertRule, type Judgement } from './rule.ts';
 

@@ -10,9 +10,9 @@
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import type { Hints } from '../../platform/hints.ts';
-import { hourMs } from '../../platform/time.ts';
-import type { ZoneClock } from '../../platform/zone-clock.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
+import { hourMs } from '../../platform/values/time.ts';
+import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import { isCount, readAsOf, readWindows } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';

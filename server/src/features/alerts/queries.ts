@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { OrganizationId, TypeId } from '../../platform/ids.ts';
+import type { OrganizationId, TypeId } from '../../platform/values/ids.ts';
 import type { AlertRule, AlertState, Judgement } from './rule.ts';
 
 export type AlertId = TypeId<'alr'>;

@@ -14,7 +14,7 @@
  * neither the median nor MAD by much, unlike mean and standard deviation. `minChange` prevents a
  * band of zero width after very similar weeks.
  */
-import { hourMs } from '../../platform/time.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import type { WatchedMetric, WindowValue } from '../analytics/analytics.ts';
 
 export type Condition =

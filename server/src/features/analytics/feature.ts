@@ -1,10 +1,10 @@
-import { duration } from '../../platform/config-values.ts';
+import { duration } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HeavyReads } from '../../platform/database/read-replica.ts';
-import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { extend, type ExtensionsOf } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
-import { setting } from '../../platform/settings.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { facts } from './facts/follower.ts';
 import { forgetItemsInFacts } from './facts/forget.ts';

@@ -13,7 +13,7 @@ import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { hourMs } from '../../platform/time.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { setAssets, type AssetKind, type AssetState, type ItemRow } from '../content/content.ts';
 import { deleteAsset, insertAsset, readAssets, setPositions, updateAsset } from './queries.ts';
 

@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { assetFilesJob } from './jobs.ts';
 

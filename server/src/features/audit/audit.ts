@@ -9,14 +9,14 @@
  */
 import type { FastifyRequest } from 'fastify';
 import type { Tx } from '../../platform/database/database.ts';
-import type { ExtensionsOf } from '../../platform/extension-point.ts';
+import type { ExtensionsOf } from '../../platform/feature/extension-point.ts';
 import { auditedResources, type AuditedResource } from '../../platform/http/audited-resource.ts';
 import {
   newTypeId,
   type ApiKeyId,
   type OrganizationId,
   type PersonId,
-} from '../../platform/ids.ts';
+} from '../../platform/values/ids.ts';
 import type { Principal } from '../../platform/http/principal.ts';
 import { withoutSecrets } from '../../platform/http/secret-fields.ts';
 import type { Answer, RecordMutation } from '../../platform/idempotency/idempotency.ts';

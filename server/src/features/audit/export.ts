@@ -1,5 +1,5 @@
 /** The audit log as a file: all matching entries, read page by page while sending. */
-import { csvLine, wantsCsv } from '../../platform/csv.ts';
+import { csvLine, wantsCsv } from '../../platform/values/csv.ts';
 import type { KeysetPosition } from '../../platform/database/keyset.ts';
 import type { EntryRow } from './queries.ts';
 

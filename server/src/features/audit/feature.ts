@@ -1,10 +1,10 @@
-import { duration } from '../../platform/config-values.ts';
+import { duration } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
-import { setting } from '../../platform/settings.ts';
-import { hourMs } from '../../platform/time.ts';
+import { setting } from '../../platform/settings/settings.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { portalAuditors, webhookEvents } from '../webhooks/webhooks.ts';
 import { pruneAudit, recordAudit } from './audit.ts';
 import { forgetViewerInAudit } from './forget-viewer.ts';

@@ -1,6 +1,6 @@
 /** Removes an erased viewer from the changes and differences in the audit log. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import type { Viewer } from '../../platform/feature.ts';
+import type { Viewer } from '../../platform/feature/feature.ts';
 import { erasedId, withoutId } from '../events/events.ts';
 import { replaceChanges, selectChangesWith } from './queries.ts';
 

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { callerNames } from '../keys/keys.ts';
 import type { Differences } from './differences.ts';
 

@@ -13,7 +13,7 @@ import {
   pageQuery,
   Timestamp,
 } from '../../platform/http/schemas.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { actors } from './actors.ts';
 import { maxCharacters, maxFields } from './differences.ts';
 import { fileFor, linesOf } from './export.ts';

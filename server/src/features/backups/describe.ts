@@ -1,7 +1,7 @@
 /** Backup status in `reelfeed doctor`. */
 import type { Db } from '../../platform/database/database.ts';
-import type { Finding } from '../../platform/finding.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import type { Finding } from '../../platform/feature/finding.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { listRuns, type RunKind, type RunStatus } from './queries.ts';
 import type { BackupConfig } from './runs.ts';
 

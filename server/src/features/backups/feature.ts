@@ -1,5 +1,5 @@
-import { defineFeature, type Chore, type FeatureService } from '../../platform/feature.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import { defineFeature, type Chore, type FeatureService } from '../../platform/feature/feature.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { LogArchive } from './log-archive.ts';
 import { collectBackupMetrics } from './metrics.ts';
 import { BackupRuns, type BackupParts } from './runs.ts';

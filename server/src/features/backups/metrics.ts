@@ -1,6 +1,6 @@
 /** Backup metrics for monitoring and the console's System page. */
 import type { Db } from '../../platform/database/database.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { listRuns, type RunStatus } from './queries.ts';
 import type { BackupConfig } from './runs.ts';
 

@@ -11,7 +11,7 @@ import { takeBackup, tryRepositoryLock } from '../../platform/backup/take-backup
 import type { BlockStream } from '../../platform/event-log/block-stream.ts';
 import type { StorageConfig } from '../../platform/storage/open-storage.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import type { SettingValues } from '../../platform/settings.ts';
+import type { SettingValues } from '../../platform/settings/settings.ts';
 import { version } from '../../version.ts';
 import type { EmbeddedServer, LogArchive } from './log-archive.ts';
 import {

@@ -4,8 +4,8 @@ import {
   optional,
   text,
   type Parser,
-} from '../../platform/config-values.ts';
-import { setting } from '../../platform/settings.ts';
+} from '../../platform/settings/config-values.ts';
+import { setting } from '../../platform/settings/settings.ts';
 
 const minPassphraseLength = 12;
 

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { openTestDatabase, silentLog } from '../../../test/database.ts';
 import { eventually } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { changes, insertItems, insertOrganization, startWorkers } from './bulk-job.fixture.ts';
 import { createBulkJob, getBulkJob } from './bulk-job.ts';
 import { scaled } from '../../../test/scale.ts';

@@ -30,10 +30,15 @@
 import { Type, type Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type BulkJobId, type OrganizationId } from '../../platform/ids.ts';
+import {
+  newTypeId,
+  parseTypeId,
+  type BulkJobId,
+  type OrganizationId,
+} from '../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { toItemChange, type ItemChange } from '../content/content.ts';
 import {

@@ -10,7 +10,7 @@ import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/validation-error.ts';
 import { compileBody } from '../../platform/http/validation.ts';
-import { parseContentId, type OrganizationId } from '../../platform/ids.ts';
+import { parseContentId, type OrganizationId } from '../../platform/values/ids.ts';
 import {
   toItemChange,
   type ItemChange,

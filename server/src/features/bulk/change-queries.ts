@@ -6,7 +6,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import type { Visibility } from '../content/content.ts';
-import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
+import type { BulkJobId, OrganizationId } from '../../platform/values/ids.ts';
 import type { Allowance, AllowanceRequest } from './allowance.ts';
 import {
   deleteApplied,

@@ -1,10 +1,10 @@
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { hourMs } from '../../platform/time.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { contentChanged } from '../content/content.ts';
 import { webhookDeliveries, webhookEvents } from '../webhooks/webhooks.ts';
 import { runBulkJob } from './bulk-job.ts';

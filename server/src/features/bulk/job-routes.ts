@@ -11,7 +11,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { BulkJobId } from '../../platform/ids.ts';
+import type { BulkJobId } from '../../platform/values/ids.ts';
 import {
   cancelBulkJob,
   createBulkJob,

@@ -6,8 +6,8 @@
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { inBatches } from '../../platform/database/batches.ts';
-import type { BulkJobId, OrganizationId } from '../../platform/ids.ts';
-import { sleep } from '../../platform/lifecycle.ts';
+import type { BulkJobId, OrganizationId } from '../../platform/values/ids.ts';
+import { sleep } from '../../platform/async/lifecycle.ts';
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
 import { ensureStatistics } from '../content/content.ts';
 import { completeJob, enqueueBulkJob, readJobChange, runBulkJob } from './bulk-job.ts';

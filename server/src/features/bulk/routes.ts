@@ -5,7 +5,7 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { allowanceHeaders, AllowanceRefusal } from './allowance.ts';
 import { deleteForGood, showItems, tagItems, updateItems, type BulkOutcome } from './bulk.ts';
 import { settleAllowance } from './queries.ts';

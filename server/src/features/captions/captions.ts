@@ -7,7 +7,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newContentId, parseContentId, type OrganizationId } from '../../platform/ids.ts';
+import { newContentId, parseContentId, type OrganizationId } from '../../platform/values/ids.ts';
 import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { addAsset, assetFolder, expectFiles, removeAsset } from '../assets/assets.ts';

@@ -1,6 +1,6 @@
 /** Captions from a file's embedded text subtitles. */
 import { readFile } from 'node:fs/promises';
-import { newContentId } from '../../platform/ids.ts';
+import { newContentId } from '../../platform/values/ids.ts';
 import { assetFolder, expectFiles } from '../assets/assets.ts';
 import type { SubtitleStore } from '../processing/processing.ts';
 import { putCues, readCues } from './captions.ts';

@@ -9,7 +9,7 @@
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError, type ErrorDetail } from '../../platform/http/errors.ts';
-import { newContentId, parseContentId, type OrganizationId } from '../../platform/ids.ts';
+import { newContentId, parseContentId, type OrganizationId } from '../../platform/values/ids.ts';
 import { addAsset, orderAssets, removeAsset } from '../assets/assets.ts';
 import {
   addEntries,

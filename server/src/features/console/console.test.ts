@@ -6,7 +6,7 @@ import { silentLog } from '../../../test/database.ts';
 import { query } from '../../../test/seed.ts';
 import { eventually, send, startService } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
-import { createVault, loadEncryptionKey } from '../../platform/vault.ts';
+import { createVault, loadEncryptionKey } from '../../platform/secrets/vault.ts';
 import { deleteExpiredSessions } from './queries.ts';
 import { pause } from '../../../test/waiting.ts';
 

@@ -17,8 +17,8 @@ import { LRUCache } from 'lru-cache';
 import { inBatches } from '../../platform/database/batches.ts';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import type { KeyPrincipal } from '../../platform/http/principal.ts';
-import { newTypeId } from '../../platform/ids.ts';
-import type { Vault } from '../../platform/vault.ts';
+import { newTypeId } from '../../platform/values/ids.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import {
   deleteExpiredSessions,
   deleteSession,

@@ -1,8 +1,8 @@
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import { hourMs } from '../../platform/time.ts';
-import type { Vault } from '../../platform/vault.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import { hourMs } from '../../platform/values/time.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { Authenticator } from '../keys/keys.ts';
 import type { PersonSessions } from '../people/people.ts';
 import { createConsoleSessions } from './console.ts';

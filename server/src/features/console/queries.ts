@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { ApiKeyId, OrganizationId, TypeId } from '../../platform/ids.ts';
+import type { ApiKeyId, OrganizationId, TypeId } from '../../platform/values/ids.ts';
 
 export type SessionId = TypeId<'ses'>;
 

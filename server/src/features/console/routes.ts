@@ -6,7 +6,7 @@ import { redirectTo } from '../../platform/http/relative-redirect.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Authenticate } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope } from '../../platform/http/schemas.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { peopleErrors, type PersonSessions } from '../people/people.ts';
 import { consoleHeader, type ConsoleSessions } from './console.ts';
 import { consolePage } from './page-files.ts';

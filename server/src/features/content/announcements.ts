@@ -1,7 +1,7 @@
 /** The announcement of a live stream that can't be watched yet. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import type { ItemRow } from './item.ts';
 

@@ -1,7 +1,7 @@
 /** Archiving: until it is restored, an item is invisible to everything but permanent deletion. */
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
-import type { ContentId, OrganizationId } from '../../platform/ids.ts';
+import type { ContentId, OrganizationId } from '../../platform/values/ids.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import { touched } from './touched.ts';
 

@@ -15,7 +15,7 @@ import {
   randomName,
   type ContentId,
   type OrganizationId,
-} from '../../platform/ids.ts';
+} from '../../platform/values/ids.ts';
 import { noSuchItemMessage } from './change-parts.ts';
 import { matchesEntityTag, type ItemRow } from './item.ts';
 import { toItemChange } from './item-change.ts';

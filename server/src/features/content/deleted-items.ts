@@ -2,8 +2,8 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
-import type { FileWriter } from '../../platform/feature.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { FileWriter } from '../../platform/feature/feature.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { jobRows } from '../../platform/queue/queries.ts';
 
 export type DeletedItem = {

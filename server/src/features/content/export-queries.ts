@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 
 /** An item in the export format. */

@@ -1,12 +1,12 @@
-import { duration } from '../../platform/config-values.ts';
+import { duration } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { setting } from '../../platform/settings.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { hourMs } from '../../platform/time.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { contentChanged, contentErrors, type MediaUrls } from './content.ts';
 import { makeCover } from './cover.ts';
 import { cleanUpArchived } from './maintenance.ts';

@@ -5,7 +5,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { ItemRow } from './item.ts';
 
 /** An item as a feed reads it. It has left the feed if `is_member` is false. */

@@ -6,7 +6,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { Tables } from '../../platform/database/tables.ts';
 import type { ContentType, PublishStatus, UploadStatus, Visibility } from './tables.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { searchCondition } from './search.ts';
 
 export type ContentFilter = {

@@ -7,7 +7,7 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { matchingItems, type ContentFilter } from './filter.ts';
 
 const maxCounts = 2_000;

@@ -1,7 +1,7 @@
 /** Converts an item's metadata from API fields to table columns. */
 import type { Static } from 'typebox';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { parseTimestamp } from '../../platform/time.ts';
+import { parseTimestamp } from '../../platform/values/time.ts';
 import type { ContentPatch, NewCarousel, NewContentMetadata } from './schemas.ts';
 
 export type Metadata = Static<typeof NewContentMetadata>;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { ContentType, PublishStatus, StoredAsset, Visibility } from './tables.ts';
-import type { ContentId, OrganizationId } from '../../platform/ids.ts';
+import type { ContentId, OrganizationId } from '../../platform/values/ids.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import { lockAndJudge, updateApplied, type ChangeProblem } from './change-parts.ts';
 import { contentErrors } from './errors.ts';

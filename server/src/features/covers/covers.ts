@@ -1,6 +1,6 @@
 /** Covers: chosen thumbnails of videos. Their states are described in `content/cover.ts`. */
 import type { Tx } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { addAsset, removeAsset, type AssetOwner } from '../assets/assets.ts';
 import {
   coverOf,

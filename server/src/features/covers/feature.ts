@@ -1,6 +1,6 @@
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';

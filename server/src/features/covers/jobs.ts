@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { newContentId } from '../../platform/ids.ts';
+import { newContentId } from '../../platform/values/ids.ts';
 import type { Db } from '../../platform/database/database.ts';
 import {
   done,

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../test/database.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
 import { makeContentIds } from '../analytics/projections/projector.fixture.ts';
 import { openEventLog } from '../events/events.ts';

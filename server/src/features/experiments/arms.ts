@@ -6,7 +6,7 @@ import type { ArmData } from './statistics/analysis.ts';
 import { ownSamples } from './own-samples.ts';
 import { postStratify, postStratifyShares, strataStarts } from './statistics/strata.ts';
 import { countByPeriod, selectArms, watchCap, type ArmRow } from './units/arm-queries.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 
 /** Retention covers the second day after exposure, which must be over. */
 export const maturityMs = 2 * dayMs;

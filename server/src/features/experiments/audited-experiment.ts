@@ -1,7 +1,7 @@
 /** The audited fields of an experiment and of the holdout. */
 import type { AuditedResource } from '../../platform/http/audited-resource.ts';
-import { parseTypeId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { parseTypeId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { readHoldout } from './holdout.ts';
 import { findExperiment } from './queries.ts';
 

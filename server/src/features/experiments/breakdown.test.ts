@@ -9,7 +9,7 @@ import { openTestDatabase } from '../../../test/database.ts';
 import { allProjections } from '../../app/projections.ts';
 import { readConfig } from '../../app/config.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { makeContentIds, organizationId } from '../analytics/projections/projector.fixture.ts';
 import { openEventLog } from '../events/events.ts';
 import { readArms } from './arms.ts';

@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { requireExperimentId, type ExperimentRow } from './experiment.ts';
 import { createExperiment } from './lifecycle.ts';
 import { databaseNow, findExperiment, valuesOf } from './queries.ts';

@@ -4,8 +4,8 @@
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { ApiKeyId, PersonId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import type { ApiKeyId, PersonId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { callerNames } from '../keys/keys.ts';
 import type { ExperimentRow } from './experiment.ts';
 

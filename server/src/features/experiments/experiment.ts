@@ -2,8 +2,8 @@
 import type { Selectable } from 'kysely';
 import type { Targeting } from '@reelfeed/client/assignment';
 import { ApiError } from '../../platform/http/errors.ts';
-import { parseTypeId, type TypeId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { parseTypeId, type TypeId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import type { ExperimentTable } from './tables.ts';
 import type { Harmed } from './harms.ts';
 import type { GuardrailPlan } from './statistics/guardrails.ts';

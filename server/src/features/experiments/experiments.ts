@@ -7,7 +7,7 @@
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import type { Hints } from '../../platform/hints.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import { Assignments } from './assignments/assignments.ts';
 import { Exposures } from './assignments/exposures.ts';
 

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { openMeasure } from './breakdown.ts';
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { metricsNamed } from './own-metrics.ts';

@@ -4,7 +4,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope, Nullable, Timestamp } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { findHoldout, saveHoldout, type Holdout } from './holdout.ts';
 import { config, tags } from './routes.ts';
 

@@ -3,7 +3,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { recordDecision } from './decisions.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { removeExperiment, rollOut, startExperiment, stopExperiment } from './lifecycle.ts';

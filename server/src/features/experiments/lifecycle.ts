@@ -18,8 +18,8 @@
  */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { newTypeId, type OrganizationId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { recordAudit } from '../audit/audit.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import { lockConfiguration, upsertValue } from '../settings/settings.ts';

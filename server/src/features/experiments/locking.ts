@@ -1,6 +1,6 @@
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { experimentErrors } from './errors.ts';
 import { entityTag, requireExperimentId, type ExperimentRow } from './experiment.ts';
 import { lockExperiment } from './queries.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { dayMs } from '../../platform/time.ts';
-import { clockOf } from '../../platform/zone-clock.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import { clockOf } from '../../platform/values/zone-clock.ts';
 import { lookDueAt, looksOf, wholeDays, type Schedule } from './looks.ts';
 import { boundariesOf } from './statistics/group-sequential.ts';
 import { createRandom } from './statistics/random.fixture.ts';

@@ -4,8 +4,8 @@
  * reading them a thousand times still counts as one look. Long experiments are looked at every
  * second, third, … day, at most 30 times in all.
  */
-import { dayMs } from '../../platform/time.ts';
-import type { ZoneClock } from '../../platform/zone-clock.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import type { PlannedLook } from './statistics/group-sequential.ts';
 
 const maxLooks = 30;

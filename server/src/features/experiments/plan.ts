@@ -2,8 +2,8 @@
  * Estimates the size and duration of an experiment from the current behaviour of viewers: with a
  * planned end, and how much more it takes without one.
  */
-import { clockOf, type ZoneClock } from '../../platform/zone-clock.ts';
-import { dayMs } from '../../platform/time.ts';
+import { clockOf, type ZoneClock } from '../../platform/values/zone-clock.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { looksOf } from './looks.ts';
 import { readArrivals, readBaseline, type BaselineRow } from './plan-queries.ts';

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { Type, type Static } from 'typebox';
-import { csvLine } from '../../platform/csv.ts';
+import { csvLine } from '../../platform/values/csv.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { fieldError } from '../../platform/http/errors.ts';

@@ -1,7 +1,7 @@
 /**
  * Results as a table: one line per variant and metric, for the whole experiment, segments and days.
  */
-import { csvLine, type CsvValue } from '../../platform/csv.ts';
+import { csvLine, type CsvValue } from '../../platform/values/csv.ts';
 import type { readReport } from './report.ts';
 
 type Report = Awaited<ReturnType<typeof readReport>>;

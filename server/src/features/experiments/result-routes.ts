@@ -1,4 +1,4 @@
-import { wantsCsv } from '../../platform/csv.ts';
+import { wantsCsv } from '../../platform/values/csv.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { principalOf } from '../../platform/http/principal.ts';

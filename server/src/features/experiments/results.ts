@@ -1,6 +1,6 @@
 /** The results of an experiment: the analysis of its arms in the format of the API. */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { readArms } from './arms.ts';
 import type { ExposureCount } from './assignments/exposure-queries.ts';
 import { controlOf, planOf, type ExperimentRow } from './experiment.ts';

@@ -15,7 +15,7 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
-import { parseTimestamp, formatTimestamp } from '../../platform/time.ts';
+import { parseTimestamp, formatTimestamp } from '../../platform/values/time.ts';
 import { countExposures, unitsOf } from './assignments/exposure-queries.ts';
 import {
   entityTag,

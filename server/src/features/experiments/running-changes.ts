@@ -4,7 +4,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { lockConfiguration } from '../settings/settings.ts';
 import { experimentErrors } from './errors.ts';
 import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';

@@ -1,5 +1,5 @@
 /** Rows of running experiments, for simulations and for tests that need no database. */
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { organizationId } from '../analytics/projections/organization-id.fixture.ts';
 import { defaultPlan, type ExperimentRow } from './experiment.ts';
 import { days } from './simulated-viewers.fixture.ts';

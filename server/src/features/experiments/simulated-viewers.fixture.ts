@@ -1,7 +1,7 @@
 /**
  * Viewers of simulated experiments and their behaviour: many sessions, uneven habits, and a past.
  */
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import type { LoggedEvent } from '../events/events.ts';
 import type { Random } from './statistics/random.fixture.ts';
 

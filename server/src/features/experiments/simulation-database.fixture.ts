@@ -2,7 +2,7 @@
  * Runs the experiment of `simulation.fixture.ts` against the database, through everything except
  * HTTP.
  */
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { inTransaction } from '../../platform/database/database.ts';
 import { insertProjections, readProgress } from '../../platform/projections/queries.ts';

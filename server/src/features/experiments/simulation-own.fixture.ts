@@ -3,7 +3,7 @@
  * `simulation.fixture.ts` every day with a custom ratio (seconds watched per play), a guardrail
  * whose metric is worse by exactly its margin, and a metric by four segments.
  */
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { analyseArms } from './results.ts';
 import { simulatedRow, type Simulation } from './simulated-row.fixture.ts';
 import {

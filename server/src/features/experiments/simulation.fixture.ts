@@ -3,8 +3,8 @@
  * contributions, looks and statistics, with an injected clock and without a database.
  * `simulation-database.fixture.ts` does the same through the database; a test keeps the two equal.
  */
-import { dayMs } from '../../platform/time.ts';
-import { clockOf } from '../../platform/zone-clock.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import { clockOf } from '../../platform/values/zone-clock.ts';
 import { viewerOf, type SessionState, type ViewState } from '../analytics/analytics.ts';
 import {
   collectBlock,

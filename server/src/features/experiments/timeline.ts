@@ -4,7 +4,7 @@
  * tests for a novelty effect, which fades after the first days.
  */
 import type { Db } from '../../platform/database/database.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { compareValues, readValues, sequenceOf, type Measure } from './breakdown.ts';
 import { planOf } from './experiment.ts';
 import type { MetricTest } from './statistics/analysis.ts';

@@ -8,7 +8,7 @@ import { createItem, createOrganization, query } from '../../../test/seed.ts';
 import { send, startService } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
 import { LeaseLostError, type JobContext } from '../../platform/queue/job-handler.ts';
-import { loadSigner } from '../../platform/signing-keys.ts';
+import { loadSigner } from '../../platform/secrets/signing-keys.ts';
 import { openDiskStorage } from '../../platform/storage/disk-storage.ts';
 import { openEventLog } from '../events/events.ts';
 import { createDownloadUrls } from './download-urls.ts';

@@ -1,4 +1,4 @@
-import type { Signer } from '../../platform/signing-keys.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
 
 export type DownloadUrls = {
   /** A URL that needs no key and is valid until `expiresAt`. */

@@ -1,8 +1,8 @@
 /** One attempt to create the file of an export, part by part. */
 import type { Piece, Storage } from '../../platform/storage/storage.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { GarbageLimit } from '../../platform/collect-garbage.ts';
+import { GarbageLimit } from '../../platform/memory/collect-garbage.ts';
 import { toRange, type DatasetParts } from './datasets/dataset.ts';
 import { datasetReaders } from './datasets/datasets.ts';
 import { completeExportFile, openExportPieces, removePieces, requireRoom } from './export-files.ts';

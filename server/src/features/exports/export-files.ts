@@ -10,7 +10,7 @@ import type {
   StoredFile,
   StoredRead,
 } from '../../platform/storage/storage.ts';
-import { randomName } from '../../platform/ids.ts';
+import { randomName } from '../../platform/values/ids.ts';
 import type { ExportFile, ExportKey } from './queries.ts';
 
 /** Free disk space that exports leave to the database. */

@@ -1,6 +1,6 @@
 /** Creates the file of an export. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';

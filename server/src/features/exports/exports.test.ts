@@ -7,7 +7,7 @@ import { sampleEvent } from '../../../test/event-samples.ts';
 import { createItem, createOrganization } from '../../../test/seed.ts';
 import { eventually, startService } from '../../../test/service.ts';
 import { formatDay } from '../analytics/reports/period.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api,worker' });
 const today = formatDay(Date.now());

@@ -20,10 +20,15 @@
 import { Type } from 'typebox';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId, type TypeId } from '../../platform/ids.ts';
+import {
+  newTypeId,
+  parseTypeId,
+  type OrganizationId,
+  type TypeId,
+} from '../../platform/values/ids.ts';
 import { defineJob, doublingDelay, type Job } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { dayMs, formatTimestamp, parseTimestamp } from '../../platform/time.ts';
+import { dayMs, formatTimestamp, parseTimestamp } from '../../platform/values/time.ts';
 import type { DownloadUrls } from './download-urls.ts';
 import { readFilter, type ReportFilter } from '../analytics/analytics.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';

@@ -1,13 +1,13 @@
 import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Signer } from '../../platform/signing-keys.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { createDownloadUrls } from './download-urls.ts';
 import { addDestinationRoutes } from './destinations/destination-routes.ts';

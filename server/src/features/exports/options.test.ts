@@ -6,8 +6,8 @@ import { sampleEvent } from '../../../test/event-samples.ts';
 import { createExperiment } from '../../../test/experiment-samples.ts';
 import { createItem, createOrganization, query } from '../../../test/seed.ts';
 import { eventually, startService } from '../../../test/service.ts';
-import { dayMs, hourMs } from '../../platform/time.ts';
-import { clockOf } from '../../platform/zone-clock.ts';
+import { dayMs, hourMs } from '../../platform/values/time.ts';
+import { clockOf } from '../../platform/values/zone-clock.ts';
 
 const service = await startService({ REELFEED_ROLES: 'api,worker' });
 const timeZone = 'Pacific/Kiritimati';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { Piece } from '../../platform/storage/storage.ts';
 import type { ReportFilter } from '../analytics/analytics.ts';
 import type { ReadPosition } from './datasets/dataset.ts';

@@ -1,6 +1,6 @@
 /** The part of the experiments feature that the feed uses; see `features/experiments`. */
 import type { Device } from '@reelfeed/client/assignment';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { Objective } from './ranking/config.ts';
 import type { Weights } from './ranking/weights.ts';
 

@@ -10,9 +10,9 @@
  * `page.ts`).
  */
 import { ApiError } from '../../platform/http/errors.ts';
-import type { FeedId, OrganizationId } from '../../platform/ids.ts';
+import type { FeedId, OrganizationId } from '../../platform/values/ids.ts';
 import type { OrderPlace } from './items/feed-entry.ts';
-import type { Signer } from '../../platform/signing-keys.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
 
 export type FeedSession = {
   feedId: FeedId;

@@ -1,9 +1,9 @@
 /** The feed: what a viewer sees next. */
 import type { Device } from '@reelfeed/client/assignment';
 import type { Logger } from 'pino';
-import { byDeadline } from '../../platform/by-deadline.ts';
+import { byDeadline } from '../../platform/async/by-deadline.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../../platform/values/ids.ts';
 import type { ViewerIds } from '../analytics/analytics.ts';
 import { notAssigned, type Assign, type Assignment } from './assignments.ts';
 import type { FeedCursors, FeedSession } from './feed-cursor.ts';

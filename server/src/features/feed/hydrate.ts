@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import { byDeadline } from '../../platform/by-deadline.ts';
+import { byDeadline } from '../../platform/async/by-deadline.ts';
 import { isDatabaseAway } from '../../platform/database/database-errors.ts';
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
 import {
   findCarouselVideos,

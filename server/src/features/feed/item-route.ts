@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { parseContentId } from '../../platform/ids.ts';
+import { parseContentId } from '../../platform/values/ids.ts';
 import { principalOf, type Principal } from '../../platform/http/principal.ts';
 import { answers, Closed, IdParams } from '../../platform/http/schemas.ts';
 import { findItems } from '../content/content.ts';

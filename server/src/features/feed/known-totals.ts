@@ -3,8 +3,8 @@
  * soon only after a relevant event. Reading every item of every page took a quarter of the page's
  * cost.
  */
-import { byDeadline } from '../../platform/by-deadline.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import { byDeadline } from '../../platform/async/by-deadline.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
 

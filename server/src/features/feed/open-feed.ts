@@ -1,8 +1,8 @@
 /** The feed as one resource: opens and closes everything its routes need. */
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import type { Signer } from '../../platform/signing-keys.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
 import { ItemTotalsReader } from '../analytics/analytics.ts';
 import type { MediaUrls } from '../content/content.ts';
 import type { EngagementLog, StoredEvents } from '../events/events.ts';

@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { parseContentId } from '../../platform/ids.ts';
+import { parseContentId } from '../../platform/values/ids.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Closed } from '../../platform/http/schemas.ts';
 import { selectMarks, viewerKeyOf } from '../analytics/analytics.ts';

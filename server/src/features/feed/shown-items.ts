@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { announced, findItems, isPlayable, type ItemRow } from '../content/content.ts';
 import type { FeedParts } from './feed.ts';
 

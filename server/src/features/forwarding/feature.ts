@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { dataAtSending, webhookEvents } from '../webhooks/webhooks.ts';

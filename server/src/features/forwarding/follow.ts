@@ -13,7 +13,7 @@
  */
 import type { Logger } from 'pino';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import type { Hints } from '../../platform/hints.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { EngagementLog } from '../events/events.ts';
 import {
   findWebhook,

@@ -14,7 +14,7 @@ import {
 import { authority, startReceiver } from '../../../test/receiver.ts';
 import { eventually, temporaryFolder } from '../../../test/service.ts';
 import { pause } from '../../../test/waiting.ts';
-import { newUuid7 } from '../../platform/uuid7.ts';
+import { newUuid7 } from '../../platform/values/uuid7.ts';
 
 test('killed at each step, every event arrives', async () => {
   const receiver = await startReceiver();

@@ -1,8 +1,8 @@
 /** Event forwarding: sends copies of accepted events to a webhook; see `follow.ts`. */
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { formatTimestamp, parseTimestamp } from '../../platform/time.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/values/ids.ts';
+import { formatTimestamp, parseTimestamp } from '../../platform/values/time.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { findWebhook, isSubscribed } from '../webhooks/webhooks.ts';
 import {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { LogPosition } from '../../platform/event-log/event-log.ts';
-import type { OrganizationId, TypeId, WebhookId } from '../../platform/ids.ts';
+import type { OrganizationId, TypeId, WebhookId } from '../../platform/values/ids.ts';
 
 export type ForwardingId = TypeId<'efw'>;
 export type ForwardingRow = {

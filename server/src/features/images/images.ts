@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
-import { newContentId } from '../../platform/ids.ts';
+import { newContentId } from '../../platform/values/ids.ts';
 import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { assetFolder, expectFiles } from '../assets/assets.ts';

@@ -1,11 +1,11 @@
-import { duration, integer } from '../../platform/config-values.ts';
+import { duration, integer } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { setting } from '../../platform/settings.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';

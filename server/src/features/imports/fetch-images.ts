@@ -1,6 +1,6 @@
 /** Fetches the images of a carousel; if one fails, the import fails. */
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { JobContext } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { addImage, storeImage, type NewImage } from '../carousels/carousels.ts';

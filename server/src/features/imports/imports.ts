@@ -12,7 +12,7 @@
 import { Type } from 'typebox';
 import { inSavepoint, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { newTypeId, type ImportId, type OrganizationId } from '../../platform/ids.ts';
+import { newTypeId, type ImportId, type OrganizationId } from '../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import {

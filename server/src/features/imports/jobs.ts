@@ -11,7 +11,7 @@ import {
 } from '../../platform/queue/job-handler.ts';
 import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { recordTransfer } from '../content/content.ts';
 import type { ImageDecoder } from '../media/media.ts';
 import {

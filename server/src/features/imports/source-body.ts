@@ -4,7 +4,7 @@
  */
 import { EgressError, type EgressFailure } from '../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { sleep } from '../../platform/lifecycle.ts';
+import { sleep } from '../../platform/async/lifecycle.ts';
 
 export const schemes = ['https:', 'http:'] as const;
 

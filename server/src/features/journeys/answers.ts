@@ -1,8 +1,8 @@
 /** Converts a request body into a question, and answers it. */
 import type { Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
-import { dayMs } from '../../platform/time.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import {
   readFirstDays,
   readLocalNow,

@@ -5,8 +5,8 @@
  * A viewer belongs to the first event that begins a cohort. Day n is the n-th day after that day by
  * the organization's clock, and counts only viewers whose day n has begun.
  */
-import { dayMs } from '../../platform/time.ts';
-import type { ZoneClock } from '../../platform/zone-clock.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import { noItem } from '../events/events.ts';
 import { itemIdOf, itemKey, type Chunk } from './chunk.ts';
 import { groupReader, type Dimension } from './dimensions.ts';

@@ -2,7 +2,7 @@
  * A report on events of one kind: their number, their viewers, and statistics of a value in `data`.
  */
 import { bucketIndex, bucketsOf, type Period } from '../analytics/analytics.ts';
-import type { ZoneClock } from '../../platform/zone-clock.ts';
+import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import { matcherOf, propertiesNeeded, valuesOf, type Matcher } from './matcher.ts';
 import { compareNames, Names, rateOf, tooMany } from './names.ts';
 import { propertyName, type Scalar } from './properties.ts';

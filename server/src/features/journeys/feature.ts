@@ -1,5 +1,5 @@
 import type { HeavyReads } from '../../platform/database/read-replica.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
 import type { VariantsOf } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { journeyEvents } from './projection.ts';

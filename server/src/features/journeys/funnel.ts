@@ -7,7 +7,7 @@
  * one. The result of a unit (a session, or a viewer within a window after the first step) is its
  * farthest step. This is the rule of ClickHouse's `windowFunnel`, with times.
  */
-import { hourMs } from '../../platform/time.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { groupReader, type Dimension } from './dimensions.ts';
 import { matcherOf, propertiesNeeded, type Matcher } from './matcher.ts';
 import { compareNames, Names, rateOf } from './names.ts';

@@ -5,7 +5,7 @@ import { Type, type Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import { fieldError } from '../../platform/http/errors.ts';
 import { Closed } from '../../platform/http/schemas.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { filterQuery, findFilteredItems, readFilter } from '../analytics/analytics.ts';
 import { isCustomKind } from '../events/events.ts';
 import {

@@ -1,8 +1,8 @@
 /** The projection `journeys`: stores viewers' events as chunks, for questions about sequences. */
 import type { Tx } from '../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../platform/projections/projection.ts';
-import { dayMs } from '../../platform/time.ts';
-import { newUuid7 } from '../../platform/uuid7.ts';
+import { dayMs } from '../../platform/values/time.ts';
+import { newUuid7 } from '../../platform/values/uuid7.ts';
 import {
   hashViewer,
   memberOf,

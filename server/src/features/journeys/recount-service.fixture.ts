@@ -4,7 +4,7 @@ import { before, describe, test } from 'node:test';
 import { atEnd, silentLog } from '../../../test/database.ts';
 import { openDatabase } from '../../platform/database/database.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { insertExperiment, variantOf } from '../analytics/reports/recount-experiment.fixture.ts';
 import type { RecountedItem } from '../analytics/reports/recount.fixture.ts';
 import {

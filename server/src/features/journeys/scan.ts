@@ -8,7 +8,7 @@
  */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { readPeople, type People } from '../analytics/analytics.ts';
 import type { Chunk } from './chunk.ts';
 import { decodeChunk, decodeProperties } from './codec.ts';

@@ -1,10 +1,10 @@
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import { BatchWriter } from '../../platform/batch-writer.ts';
+import { BatchWriter } from '../../platform/async/batch-writer.ts';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Admit, Authenticate, KeyPrincipal } from '../../platform/http/principal.ts';
-import type { ApiKeyId } from '../../platform/ids.ts';
+import type { ApiKeyId } from '../../platform/values/ids.ts';
 import { createAdmission } from './allowance.ts';
 import { KnownOwners, type Known } from './known-owners.ts';
 import { touchKeys, type OrganizationOrigins } from './queries.ts';

@@ -1,16 +1,16 @@
-import { duration, integer, optional } from '../../platform/config-values.ts';
+import { duration, integer, optional } from '../../platform/settings/config-values.ts';
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature, type EveryFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature, type EveryFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { RequestObserver } from '../../platform/http/request-log.ts';
 import { createScopes } from './scopes.ts';
-import { setting } from '../../platform/settings.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { hourMs } from '../../platform/time.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import {
   auditedKey,
   createAuthenticator,
@@ -19,7 +19,7 @@ import {
 } from './keys.ts';
 import { RequestLog } from './request-log.ts';
 import { addKeyRoutes } from './routes.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import { addViewerKeyRoutes } from './viewer-key-routes.ts';
 import { SignatureCache, type SignatureReader } from './viewer-keys.ts';
 

@@ -3,7 +3,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
 import { covers } from '../../platform/http/scopes.ts';
-import { parseTypeId, type ApiKeyId } from '../../platform/ids.ts';
+import { parseTypeId, type ApiKeyId } from '../../platform/values/ids.ts';
 import { findRights } from './queries.ts';
 
 /** Null means no limit. */

@@ -2,8 +2,8 @@
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { KeyType } from './tables.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
 import {
   countOtherSecretKeys,

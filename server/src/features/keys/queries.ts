@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { KeyRights } from './grants.ts';
 import type { KeyType } from './tables.ts';
-import type { ApiKeyId, OrganizationId } from '../../platform/ids.ts';
+import type { ApiKeyId, OrganizationId } from '../../platform/values/ids.ts';
 
 const keyColumns = [
   'api_key_id',

@@ -6,9 +6,9 @@ import { atEnd, silentLog } from '../../../test/database.ts';
 import { createItem, createOrganization } from '../../../test/seed.ts';
 import { eventually, send, startService } from '../../../test/service.ts';
 import { openDatabase } from '../../platform/database/database.ts';
-import { newTypeId, newTypeIdAt } from '../../platform/ids.ts';
+import { newTypeId, newTypeIdAt } from '../../platform/values/ids.ts';
 import { RequestLog } from './request-log.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 
 const service = await startService();
 const { db, ...database } = openDatabase({

@@ -7,10 +7,10 @@
  * failures are bounded separately, so that a flood of successes does not hide them.
  */
 import type { Logger } from 'pino';
-import { BatchWriter } from '../../platform/batch-writer.ts';
+import { BatchWriter } from '../../platform/async/batch-writer.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { RequestObservation } from '../../platform/http/request-log.ts';
-import { newTypeIdAt } from '../../platform/ids.ts';
+import { newTypeIdAt } from '../../platform/values/ids.ts';
 import { insertRequests, pruneRequests, type RequestEntry } from './request-queries.ts';
 
 const writeEveryMs = 1_000;

@@ -13,8 +13,8 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { momentOfTypeId, parseTypeId, type RequestId } from '../../platform/ids.ts';
-import { formatTimestamp, parseTimestamp } from '../../platform/time.ts';
+import { momentOfTypeId, parseTypeId, type RequestId } from '../../platform/values/ids.ts';
+import { formatTimestamp, parseTimestamp } from '../../platform/values/time.ts';
 import { createKey, presentKey, revoke, rotate, type Authenticator } from './keys.ts';
 import { requireMayGrant, requireMayRevoke, requireMayRotate } from './grants.ts';
 import { countKeys, hasKey, listKeys } from './queries.ts';

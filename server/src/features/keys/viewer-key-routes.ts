@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import { secretValue } from '../../platform/http/secret-fields.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import { KeyRotation } from './schemas.ts';
 import { selectViewerKeys } from './viewer-key-queries.ts';
 import {

@@ -7,9 +7,9 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
-import type { Vault } from '../../platform/vault.ts';
+import { newTypeId, type OrganizationId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import type { OrganizationOrigins } from './queries.ts';
 import {
   deleteViewerKey,

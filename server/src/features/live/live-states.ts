@@ -1,7 +1,7 @@
 /** The live streams on feed pages: which are live, and their viewer counts. */
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { countLiveViewers } from '../analytics/analytics.ts';
 import { findActive, findByContent, type ShownStream } from './queries.ts';
 

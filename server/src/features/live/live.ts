@@ -18,10 +18,10 @@
  */
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/values/ids.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { formatTimestamp } from '../../platform/time.ts';
-import type { Vault } from '../../platform/vault.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import {
   archive,
   createLiveItem,

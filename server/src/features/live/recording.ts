@@ -4,7 +4,7 @@
  * all of them and has an end.
  */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import { randomName } from '../../platform/ids.ts';
+import { randomName } from '../../platform/values/ids.ts';
 import {
   done,
   handle,

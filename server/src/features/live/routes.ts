@@ -13,7 +13,7 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import { countLiveViewers } from '../analytics/analytics.ts';
 import {
   createStream,

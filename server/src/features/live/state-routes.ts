@@ -6,7 +6,7 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { getItem } from '../content/content.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { countLiveViewers } from '../analytics/analytics.ts';
 import {
   getStream,

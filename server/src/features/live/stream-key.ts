@@ -1,6 +1,6 @@
 /** Stream keys: what an encoder sends as its stream name. Only hashes are stored. */
 import { createHash } from 'node:crypto';
-import { randomName } from '../../platform/ids.ts';
+import { randomName } from '../../platform/values/ids.ts';
 
 const prefix = 'rf_live_';
 /** 192 random bits need no slow hash. */

@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import sharp from 'sharp';
-import { decodeHeic } from './child/heic.ts';
+import { decodeHeic } from './child/picture/heic.ts';
 import { MediaError, runMediaTask } from './media.ts';
 import { heicBytes, type HeicSpec } from './testing/heic.ts';
 import { GENEROUS, workFolder } from './testing/run-task.ts';

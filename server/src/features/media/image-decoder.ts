@@ -3,7 +3,7 @@
  * so this limit and the jobs' concurrency bound the children of a process.
  */
 import { ApiError } from '../../platform/http/errors.ts';
-import { BusyError, FairTurns } from '../../platform/fair-turns.ts';
+import { BusyError, FairTurns } from '../../platform/async/fair-turns.ts';
 import { runMediaTask } from './run-task.ts';
 import type { ImageResult, ThumbnailFacts } from './tasks.ts';
 

@@ -4,7 +4,7 @@
  */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
-import { awaitedLater } from '../../platform/awaited-later.ts';
+import { awaitedLater } from '../../platform/async/awaited-later.ts';
 import { runInChild, type MediaTaskOptions } from './child-process.ts';
 import { planLadder, type VideoRung } from './ladder.ts';
 

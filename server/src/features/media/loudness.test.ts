@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { loudnessChange } from './child/loudness.ts';
+import { loudnessChange } from './child/sound/loudness.ts';
 import { readRendition } from './testing/media-reader.ts';
 import { prepareSample, workFolder } from './testing/run-task.ts';
 

@@ -1,7 +1,7 @@
 /** The speech meter rejects what is not speech, but never a voice. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { SpeechMeter } from './child/speech-meter.ts';
+import { SpeechMeter } from './child/sound/speech-meter.ts';
 import { decimated, noise, tone, voice } from './testing/voice.ts';
 
 function mayBeSpeech(samples: Float32Array, pieceLength = 400): boolean {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { verifyAlignment, verifyAll, verifyRendition } from './child/verify.ts';
+import { verifyAlignment, verifyAll, verifyRendition } from './child/rendition/verify.ts';
 import { MediaError } from './media.ts';
 import { prepareSample, workFolder } from './testing/run-task.ts';
 

@@ -1,8 +1,8 @@
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/values/ids.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { computeMetricsJob } from './compute-job.ts';
 import type { Condition, Counted, MetricDefinition } from './definition.ts';
 import { metricErrors } from './errors.ts';

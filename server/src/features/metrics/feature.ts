@@ -1,7 +1,7 @@
 import type { Db } from '../../platform/database/database.ts';
-import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend, type ExtensionsOf } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { declaredKinds, isCustomKind, type EngagementLog } from '../events/events.ts';
 import { computeHandler, computeMetricsJob } from './compute-job.ts';

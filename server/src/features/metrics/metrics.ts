@@ -2,7 +2,7 @@
  * Custom metrics that an organization defines over event kinds, including custom ones. This file is
  * the interface for other features.
  */
-import { extensionPoint } from '../../platform/extension-point.ts';
+import { extensionPoint } from '../../platform/feature/extension-point.ts';
 import type { Tx } from '../../platform/database/database.ts';
 
 export { checkCondition } from './create-metric.ts';

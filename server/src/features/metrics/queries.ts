@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { bytesArray, int8Array, timestampArray } from '../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { TypeId } from '../../platform/ids.ts';
+import type { TypeId } from '../../platform/values/ids.ts';
 import type { MetricDefinition } from './definition.ts';
 
 export type MetricId = TypeId<'met'>;

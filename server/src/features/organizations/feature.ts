@@ -1,11 +1,11 @@
-import { optional, text } from '../../platform/config-values.ts';
+import { optional, text } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { setting } from '../../platform/settings.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import {
   ensureFirstOrganization,
   findOrganization,

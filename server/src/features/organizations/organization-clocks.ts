@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
-import { clockOf, type ZoneClock } from '../../platform/zone-clock.ts';
+import { clockOf, type ZoneClock } from '../../platform/values/zone-clock.ts';
 import { selectTimeZones } from './queries.ts';
 
 const maxAgeMs = 1_000;

@@ -2,8 +2,8 @@
 import type { Static } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { isTimeZone } from '../../platform/zone-clock.ts';
+import { newTypeId, type OrganizationId } from '../../platform/values/ids.ts';
+import { isTimeZone } from '../../platform/values/zone-clock.ts';
 import { createKey, ensureKey, type KeyType } from '../keys/keys.ts';
 import {
   insertOrganization,

@@ -5,7 +5,7 @@ import { answers, Envelope } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { organizationChanged } from '../keys/keys.ts';
-import type { Hints } from '../../platform/hints.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import { presentOrganization, toChange } from './organizations.ts';
 import { findOrganization, updateOrganization } from './queries.ts';
 import { Organization, OrganizationPatch } from './schemas.ts';

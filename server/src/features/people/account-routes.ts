@@ -5,7 +5,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope, IdParams, Nullable } from '../../platform/http/schemas.ts';
-import { parseTypeId } from '../../platform/ids.ts';
+import { parseTypeId } from '../../platform/values/ids.ts';
 import type { ProofParts } from './accounts.ts';
 import { checkPassword, hashPassword } from './password.ts';
 import { proveAgain, signedIn } from './prove-again.ts';

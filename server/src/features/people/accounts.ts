@@ -1,8 +1,8 @@
 /** Sign-in with an address and password, plus a code if the account has a second factor. */
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { OrganizationId, PersonId } from '../../platform/ids.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { OrganizationId, PersonId } from '../../platform/values/ids.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import type { Attempts } from './attempts.ts';
 import { peopleErrors } from './errors.ts';
 import { verifyPassword } from './password.ts';

@@ -5,7 +5,7 @@
  */
 import { Type } from 'typebox';
 import { inTransaction } from '../../platform/database/database.ts';
-import type { Hints } from '../../platform/hints.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { answers, Closed, Envelope, Nullable } from '../../platform/http/schemas.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
-import type { PersonId } from '../../platform/ids.ts';
+import type { PersonId } from '../../platform/values/ids.ts';
 
 export type Factors = {
   readonly secret: Buffer | null;

@@ -1,5 +1,5 @@
 import type { Db } from '../../platform/database/database.ts';
-import type { Hints } from '../../platform/hints.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { momentAndId, readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
@@ -13,9 +13,9 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { parseTypeId } from '../../platform/ids.ts';
+import { parseTypeId } from '../../platform/values/ids.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import {
   countInvitations,
   deleteInvitation,

@@ -6,9 +6,9 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { isAtLeast, type Role } from '../../platform/http/roles.ts';
-import { newTypeId, type OrganizationId, type PersonId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
-import type { Vault } from '../../platform/vault.ts';
+import { newTypeId, type OrganizationId, type PersonId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import { recordAudit } from '../audit/audit.ts';
 import { provePerson, type Proof, type ProofParts } from './accounts.ts';
 import { peopleErrors } from './errors.ts';

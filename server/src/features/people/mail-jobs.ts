@@ -1,10 +1,10 @@
 /** Mails with invitation and password reset links. */
 import { Type } from 'typebox';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import { parseTypeId } from '../../platform/ids.ts';
+import { parseTypeId } from '../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import type { SendMail } from '../webhooks/webhooks.ts';
 import { findSealedToken } from './invitation-queries.ts';
 import { invitationUrl, sealContext } from './invitations.ts';

@@ -1,7 +1,7 @@
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import type { Client } from '../../platform/http/client-address.ts';
 import type { Principal, SignedIn } from '../../platform/http/principal.ts';
-import type { PersonId } from '../../platform/ids.ts';
+import type { PersonId } from '../../platform/values/ids.ts';
 import { provePerson, type ProofParts } from './accounts.ts';
 import { findAccountById, type AccountRow } from './queries.ts';
 

@@ -7,7 +7,7 @@
  */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { OrganizationId, PersonId } from '../../platform/ids.ts';
+import type { OrganizationId, PersonId } from '../../platform/values/ids.ts';
 import { recordAudit, type AuditActor } from '../audit/audit.ts';
 import { peopleErrors } from './errors.ts';
 import { checkPassword, hashPassword } from './password.ts';

@@ -7,8 +7,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { PersonId } from '../../platform/ids.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { PersonId } from '../../platform/values/ids.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import { peopleErrors } from './errors.ts';
 import { lockFactors, setFactors } from './factor-queries.ts';
 import { base32, matchingStep, totpUrl } from './totp.ts';

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { Role } from '../../platform/http/roles.ts';
-import type { OrganizationId, PersonId, SessionId } from '../../platform/ids.ts';
+import type { OrganizationId, PersonId, SessionId } from '../../platform/values/ids.ts';
 
 export type NewSession = {
   readonly sessionId: SessionId;

@@ -14,8 +14,8 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { parseTypeId, type PersonId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { parseTypeId, type PersonId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { EndedSessions, Session } from './schemas.ts';
 import { countSessions, endSessions, listSessions, type SessionRow } from './session-queries.ts';
 

@@ -12,7 +12,7 @@ import { inBatches } from '../../platform/database/batches.ts';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
-import { newTypeId, type OrganizationId, type PersonId } from '../../platform/ids.ts';
+import { newTypeId, type OrganizationId, type PersonId } from '../../platform/values/ids.ts';
 import { scopesOf } from './roles.ts';
 import {
   deleteExpiredSessions,

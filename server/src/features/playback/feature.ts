@@ -1,8 +1,8 @@
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Signer } from '../../platform/signing-keys.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged } from '../content/content.ts';
 import { playbackErrors } from './errors.ts';

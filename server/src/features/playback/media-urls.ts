@@ -8,7 +8,7 @@
  * The download of a public item also needs a token, which grants nothing else: anyone who plays an
  * item learns the stream's location, but should get the whole file only from whoever presents it.
  */
-import type { Signer } from '../../platform/signing-keys.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
 import {
   presentCaptions,
   presentImages,

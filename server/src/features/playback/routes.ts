@@ -6,7 +6,7 @@ import { answers, Envelope, IdParams, Nullable, Timestamp } from '../../platform
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import {
   CaptionTrack,
   CarouselImage,

@@ -2,7 +2,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Finding } from '../../platform/finding.ts';
+import type { Finding } from '../../platform/feature/finding.ts';
 import { findCage, generateClip } from '../media/media.ts';
 
 /** Encodes a very short clip. */

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { awaitedLater } from '../../platform/awaited-later.ts';
+import { awaitedLater } from '../../platform/async/awaited-later.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { growingPlaylist, GROWING_MIN_SEGMENTS, parseMediaPlaylist } from '../media/media.ts';
 

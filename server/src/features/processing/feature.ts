@@ -6,15 +6,15 @@ import {
   integer,
   longestTimer,
   optional,
-} from '../../platform/config-values.ts';
+} from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend, type ExtensionsOf } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Metrics } from '../../platform/metrics.ts';
-import type { Role } from '../../platform/config.ts';
-import { setting } from '../../platform/settings.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
+import type { Role } from '../../platform/settings/config.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
 import { DEFAULT_STEPS, findCage, ImageDecoder, LADDER_STEPS } from '../media/media.ts';

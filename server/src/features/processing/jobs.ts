@@ -22,7 +22,7 @@ import {
   type JobAnswer,
   type JobContext,
 } from '../../platform/queue/job-handler.ts';
-import { newContentId } from '../../platform/ids.ts';
+import { newContentId } from '../../platform/values/ids.ts';
 import { addToFolder, publishFolder, readManifest } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { enqueue } from '../../platform/queue/queue.ts';

@@ -1,7 +1,7 @@
 /** Processing makes an uploaded item playable. Steps and rules are in `jobs.ts`. */
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import { extensionPoint } from '../../platform/extension-point.ts';
+import { extensionPoint } from '../../platform/feature/extension-point.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import type { Storage } from '../../platform/storage/storage.ts';

@@ -1,6 +1,10 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature, type EveryFeature, type PurgeItems } from '../../platform/feature.ts';
+import {
+  defineFeature,
+  type EveryFeature,
+  type PurgeItems,
+} from '../../platform/feature/feature.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { forgetItemsInLog, type EngagementLog } from '../events/events.ts';

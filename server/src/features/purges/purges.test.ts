@@ -8,7 +8,7 @@ import { createItems, createOrganization, createReadyItems, query } from '../../
 import { eventually, send, startService } from '../../../test/service.ts';
 import { openDatabase } from '../../platform/database/database.ts';
 import { openDiskStorage } from '../../platform/storage/disk-storage.ts';
-import type { DeletedItem } from '../../platform/feature.ts';
+import type { DeletedItem } from '../../platform/feature/feature.ts';
 import { importMedia } from '../imports/imports.ts';
 import { makeRecording } from '../live/recording-job.ts';
 import { processMedia } from '../processing/processing.ts';

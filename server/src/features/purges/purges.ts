@@ -16,7 +16,7 @@
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { inBatches } from '../../platform/database/batches.ts';
-import type { FileWriter, PurgeItems } from '../../platform/feature.ts';
+import type { FileWriter, PurgeItems } from '../../platform/feature/feature.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import {
   findPending,

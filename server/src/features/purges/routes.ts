@@ -12,7 +12,7 @@ import {
   Timestamp,
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import { countPurges, listPurges, type PurgeRow } from '../content/content.ts';
 
 const statuses = ['pending', 'complete'] as const;

@@ -1,12 +1,12 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import type { Signer } from '../../platform/signing-keys.ts';
-import { hourMs } from '../../platform/time.ts';
+import type { Signer } from '../../platform/secrets/signing-keys.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { readAsOf, type RunReport } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { webhookEvents, type SendMail } from '../webhooks/webhooks.ts';

@@ -1,7 +1,7 @@
 /** Creates runs of saved reports, announces them to webhooks, and mails them. */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../platform/queue/job-handler.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import type { RunReport } from '../analytics/analytics.ts';

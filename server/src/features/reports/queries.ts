@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { OrganizationId, TypeId } from '../../platform/ids.ts';
+import type { OrganizationId, TypeId } from '../../platform/values/ids.ts';
 import type { RunnableReport } from '../analytics/analytics.ts';
 import type { Days, Range, Schedule } from './schedule.ts';
 

@@ -9,7 +9,7 @@ import { startReceiver } from '../../../test/receiver.ts';
 import { createItems, query } from '../../../test/seed.ts';
 import { eventually, startService } from '../../../test/service.ts';
 import { openDatabase } from '../../platform/database/database.ts';
-import { dayMs } from '../../platform/time.ts';
+import { dayMs } from '../../platform/values/time.ts';
 import { startDueRuns } from './runs.ts';
 
 const mails: string[] = [];

@@ -2,9 +2,9 @@
 import type { Static } from 'typebox';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/ids.ts';
-import { formatTimestamp } from '../../platform/time.ts';
-import { clockOf, isTimeZone, type ZoneClock } from '../../platform/zone-clock.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/values/ids.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
+import { clockOf, isTimeZone, type ZoneClock } from '../../platform/values/zone-clock.ts';
 import { parametersOf, readBreakdown, readFilter } from '../analytics/analytics.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import {

@@ -11,10 +11,10 @@
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
-import { newTypeId } from '../../platform/ids.ts';
+import { newTypeId } from '../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
-import { dayMs, formatTimestamp } from '../../platform/time.ts';
+import { dayMs, formatTimestamp } from '../../platform/values/time.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import {
   failRun,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clockOf } from '../../platform/zone-clock.ts';
+import { clockOf } from '../../platform/values/zone-clock.ts';
 import { daysOf, nextDue } from './schedule.ts';
 
 const berlin = clockOf('Europe/Berlin');

@@ -1,6 +1,6 @@
 /** When a saved report runs, and which days it covers. Times are wall clock times. */
-import { dayMs, hourMs } from '../../platform/time.ts';
-import type { ZoneClock } from '../../platform/zone-clock.ts';
+import { dayMs, hourMs } from '../../platform/values/time.ts';
+import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 
 export type Schedule =
   | { readonly every: 'day'; readonly hour: number; readonly timeZone?: string }

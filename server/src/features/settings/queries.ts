@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { SettingKind } from './tables.ts';
-import type { OrganizationId } from '../../platform/ids.ts';
+import type { OrganizationId } from '../../platform/values/ids.ts';
 
 export type SettingRow = { key: string; value: unknown; updated_at: Date };
 export type BaseValue = SettingRow & { kind: SettingKind };

@@ -7,7 +7,7 @@ import { readPage, type ListCursors } from '../../platform/http/list-cursor.ts';
 import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Closed, Envelope, ListEnvelope, pageQuery } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import {
   countValues,
   deleteValue,

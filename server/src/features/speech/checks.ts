@@ -2,7 +2,7 @@
 import { access, constants, mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import type { Finding } from '../../platform/finding.ts';
+import type { Finding } from '../../platform/feature/finding.ts';
 import { generateClip, MediaError, runMediaTask } from '../media/media.ts';
 
 const speechTrialMs = 300_000;

@@ -1,10 +1,10 @@
 import path from 'node:path';
-import { bytes, optional, text } from '../../platform/config-values.ts';
+import { bytes, optional, text } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { extend } from '../../platform/extension-point.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
-import { setting } from '../../platform/settings.ts';
+import { extend } from '../../platform/feature/extension-point.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged } from '../content/content.ts';
 import { stepsAfterReady } from '../processing/processing.ts';

@@ -7,7 +7,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import { newContentId } from '../../platform/ids.ts';
+import { newContentId } from '../../platform/values/ids.ts';
 import {
   done,
   failed,

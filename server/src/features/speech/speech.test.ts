@@ -11,7 +11,7 @@ import { runCommand } from '../../../test/processes.ts';
 import { query } from '../../../test/seed.ts';
 import { eventually, startService, temporaryFolder } from '../../../test/service.ts';
 import { writeWhisperModel } from '../../../test/whisper-model.ts';
-import { findVulkanProblem } from '../media/child/vulkan.ts';
+import { findVulkanProblem } from '../media/child/engine/vulkan.ts';
 import { noise, tone, voice, wav } from '../media/testing/voice.ts';
 import { transcribeSpeech } from './speech.ts';
 

@@ -2,10 +2,10 @@ import type { Logger } from 'pino';
 import { Type } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { defineFeature } from '../../platform/feature.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
 import { answers, Envelope, Nullable } from '../../platform/http/schemas.ts';
-import { setting } from '../../platform/settings.ts';
-import { hourMs } from '../../platform/time.ts';
+import { setting } from '../../platform/settings/settings.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import { findUpdate, lookForUpdate, updateUrl } from './updates.ts';
 
 type Parts = { db: Db; egress: Egress; log: Logger };

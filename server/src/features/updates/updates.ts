@@ -4,10 +4,10 @@
  * installed.
  */
 import type { Logger } from 'pino';
-import type { Parser } from '../../platform/config-values.ts';
+import type { Parser } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import type { Finding } from '../../platform/finding.ts';
+import type { Finding } from '../../platform/feature/finding.ts';
 import { version as ownVersion } from '../../version.ts';
 import { beginLook, findRelease, keepRelease } from './queries.ts';
 import { isNewer, readRelease, type Release } from './release.ts';

@@ -12,7 +12,7 @@
  */
 import { inTransaction } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { newTypeId, randomName } from '../../platform/ids.ts';
+import { newTypeId, randomName } from '../../platform/values/ids.ts';
 import type { ItemRow } from '../content/content.ts';
 import { findPartials, insertPartial, lockSession, type UploadSession } from './queries.ts';
 import {

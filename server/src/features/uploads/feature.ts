@@ -1,11 +1,11 @@
-import { bytes, duration, longestTimer } from '../../platform/config-values.ts';
+import { bytes, duration, longestTimer } from '../../platform/settings/config-values.ts';
 import type { Db } from '../../platform/database/database.ts';
-import { defineFeature } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { defineFeature } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { setting } from '../../platform/settings.ts';
+import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { dayMs, hourMs } from '../../platform/time.ts';
+import { dayMs, hourMs } from '../../platform/values/time.ts';
 import type { MediaUrls } from '../content/content.ts';
 import { processMedia } from '../processing/processing.ts';
 import { uploadErrors } from './errors.ts';

@@ -4,7 +4,7 @@ import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/validation-error.ts';
 import type { Problem } from '../../platform/http/validation.ts';
-import { untilAborted } from '../../platform/until-aborted.ts';
+import { untilAborted } from '../../platform/async/until-aborted.ts';
 import type { ReceivedFile } from '../../platform/storage/receive.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { NewContentMetadata, type Metadata } from '../content/content.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
-import type { OrganizationId, UploadSessionId } from '../../platform/ids.ts';
+import type { OrganizationId, UploadSessionId } from '../../platform/values/ids.ts';
 import type { UploadPart } from './tables.ts';
 
 export type NewUploadSession = {

@@ -12,11 +12,11 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { ApiError } from '../../platform/http/errors.ts';
-import { randomName } from '../../platform/ids.ts';
+import { randomName } from '../../platform/values/ids.ts';
 import { blocksOf, checkedChunks } from '../../platform/storage/receive.ts';
 import { StorageFullError } from '../../platform/storage/storage-errors.ts';
 import type { Piece, PieceWriter } from '../../platform/storage/storage.ts';
-import { untilAborted } from '../../platform/until-aborted.ts';
+import { untilAborted } from '../../platform/async/until-aborted.ts';
 import type { ItemRow } from '../content/content.ts';
 import { SNIFF_BYTES } from '../media/media.ts';
 import { uploadErrors } from './errors.ts';

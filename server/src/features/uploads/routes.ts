@@ -9,7 +9,7 @@ import { secretValue } from '../../platform/http/secret-fields.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { formatTimestamp } from '../../platform/time.ts';
+import { formatTimestamp } from '../../platform/values/time.ts';
 import {
   ContentItem,
   entityTag,

@@ -10,7 +10,7 @@ import { createHash } from 'node:crypto';
 import { isDatabaseAway, sqlState } from '../../platform/database/database-errors.ts';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { newTypeId, randomName, type OrganizationId } from '../../platform/ids.ts';
+import { newTypeId, randomName, type OrganizationId } from '../../platform/values/ids.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import {
   createVideoItem,

@@ -7,23 +7,23 @@ import {
   retrySchedule,
   smtpUrl,
   text,
-} from '../../platform/config-values.ts';
+} from '../../platform/settings/config-values.ts';
 import type { DatabaseConnection, Db } from '../../platform/database/database.ts';
-import { followSharedHint, shareHint } from '../../platform/shared-hints.ts';
+import { followSharedHint, shareHint } from '../../platform/hints/shared-hints.ts';
 import type { Egress } from '../../platform/egress/egress.ts';
-import { extend, type ExtensionsOf } from '../../platform/extension-point.ts';
-import { defineFeature, type FeatureService } from '../../platform/feature.ts';
-import type { Hints } from '../../platform/hints.ts';
+import { extend, type ExtensionsOf } from '../../platform/feature/extension-point.ts';
+import { defineFeature, type FeatureService } from '../../platform/feature/feature.ts';
+import type { Hints } from '../../platform/hints/hints.ts';
 import { auditedResources } from '../../platform/http/audited-resource.ts';
 import type { ListCursors } from '../../platform/http/list-cursor.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { holdOpen } from '../../platform/lifecycle.ts';
-import type { Metrics } from '../../platform/metrics.ts';
+import { holdOpen } from '../../platform/async/lifecycle.ts';
+import type { Metrics } from '../../platform/metrics/metrics.ts';
 import { jobAttemptEnded } from '../../platform/queue/queue-workers.ts';
-import { setting } from '../../platform/settings.ts';
-import { hourMs } from '../../platform/time.ts';
+import { setting } from '../../platform/settings/settings.ts';
+import { hourMs } from '../../platform/values/time.ts';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
-import type { Vault } from '../../platform/vault.ts';
+import type { Vault } from '../../platform/secrets/vault.ts';
 import { addWebhookEventRoutes } from './outbox/event-routes.ts';
 import { createCatalogue, describeWebhooks } from './outbox/event-kinds.ts';
 import { addDeliveryRoutes } from './deliveries/delivery-routes.ts';

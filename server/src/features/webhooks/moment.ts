@@ -1,5 +1,5 @@
 import { fieldError } from '../../platform/http/errors.ts';
-import { parseTimestamp } from '../../platform/time.ts';
+import { parseTimestamp } from '../../platform/values/time.ts';
 
 /**
  * Parses a timestamp from a request field.

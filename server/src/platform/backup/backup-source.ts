@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { createHash } from 'node:crypto';
 import { createZstdDecompress } from 'node:zlib';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import type { RowSource } from './database-load.ts';
 import { openPlace } from './place.ts';
 import type { StorageConfig } from '../storage/open-storage.ts';

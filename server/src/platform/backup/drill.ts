@@ -6,7 +6,7 @@
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import { claimDataDirectory, type DataDirectory } from '../data-directory.ts';
+import { claimDataDirectory, type DataDirectory } from '../data-directory/data-directory.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { sourceIn } from './backup-source.ts';
 import { withBackupClient } from './database-load.ts';

@@ -6,7 +6,7 @@
  * still be verified and restored.
  */
 import { createHash, randomBytes } from 'node:crypto';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import type { FileEntry, Repository } from './repository.ts';
 import type { PositionEntry } from './transaction-ids.ts';
 

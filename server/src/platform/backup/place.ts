@@ -1,7 +1,7 @@
 /** A place for backups: a folder, or a prefix in an S3 bucket. */
 import path from 'node:path';
-import { s3Url } from '../config-values.ts';
-import { ConfigurationError } from '../settings.ts';
+import { s3Url } from '../settings/config-values.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { openDiskStorage } from '../storage/disk-storage.ts';
 import { placeOptions, type StorageConfig } from '../storage/open-storage.ts';
 import type { Storage } from '../storage/storage.ts';

@@ -16,7 +16,7 @@ import { createHash, createHmac, hkdfSync, randomBytes, scryptSync } from 'node:
 import { pipeline, Readable, Transform } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import type { Storage } from '../storage/storage.ts';
 import { seal, unseal } from './sealing.ts';
 

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import type { DatabaseConnection } from '../database/database.ts';
 import { migrate, readMigrations } from '../database/migrate.ts';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import type { Storage } from '../storage/storage.ts';
 import { examineBackup, type BackupSource } from './backup-source.ts';
 import { loadDatabase, type RowSource } from './database-load.ts';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { DatabaseConnection } from '../database/database.ts';
 import type { BlockStream } from '../event-log/block-stream.ts';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import type { Storage } from '../storage/storage.ts';
 import { beginSnapshot, dumpDatabase } from './database-dump.ts';
 import { withBackupClient } from './database-load.ts';

@@ -3,7 +3,7 @@
  * side escapes, prints or parses anything. The driver sends a Buffer as binary whatever the type of
  * its parameter, so the cast in the statement must name the exact type: `${int8Array(x)}::int8[]`.
  */
-import { dayMs } from '../time.ts';
+import { dayMs } from '../values/time.ts';
 
 const oids = { bytea: 17, int8: 20, text: 25, date: 1082, timestamptz: 1184, uuid: 2950 };
 const headerBytes = 20;

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { cloneDatabase, silentLog } from '../../../test/database.ts';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { openDatabase, poolConnection } from './database.ts';
 import { checkOutsideServer } from './outside-server.ts';
 

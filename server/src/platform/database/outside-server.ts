@@ -1,7 +1,7 @@
 /** Checks that an external PostgreSQL server meets the requirements of the service. */
 import { Client } from 'pg';
-import { unsafeSettings, type UnsafeSetting } from '../config.ts';
-import { ConfigurationError } from '../settings.ts';
+import { unsafeSettings, type UnsafeSetting } from '../settings/config.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { poolConnection, type DatabaseConnection, type SessionSettings } from './database.ts';
 import { findPrimary } from './primary.ts';
 

@@ -4,7 +4,7 @@
  * settings that every session needs are set for the role instead, and checked at the start.
  */
 import { Client } from 'pg';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { poolConnection, sessionDefaults, type DatabaseConnection } from './database.ts';
 import type { SessionSettings } from './database.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { postgresUrl } from '../config-values.ts';
+import { postgresUrl } from '../settings/config-values.ts';
 import { currentUrl, splitHosts } from './primary.ts';
 
 test('a URL with several hosts is one URL for each of them', () => {

@@ -11,7 +11,7 @@
  */
 import { Client } from 'pg';
 import type { Logger } from 'pino';
-import { background, every } from '../lifecycle.ts';
+import { background, every } from '../async/lifecycle.ts';
 
 const checkEveryMs = 500;
 const answerWithinMs = 1_500;

@@ -16,7 +16,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { background, every } from '../lifecycle.ts';
+import { background, every } from '../async/lifecycle.ts';
 import { isDatabaseAway, sqlState } from './database-errors.ts';
 import { openDatabase, poolConnection, type Database, type Db } from './database.ts';
 import type { DatabaseOptions } from './database.ts';

@@ -3,7 +3,7 @@
  * addition and removal; with hundreds of requests in flight, that takes longer than signing a
  * request.
  */
-import { Bag, type BagMember } from '../bag.ts';
+import { Bag, type BagMember } from '../memory/bag.ts';
 
 export type AbortWatcher = BagMember & {
   /** Called when the signal aborts. */

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
-import { awaitedLater } from '../awaited-later.ts';
+import { awaitedLater } from '../async/awaited-later.ts';
 import { offAbort, onAbort, type AbortWatcher } from './abort-watchers.ts';
 import { asEgressError, EgressError } from './egress-errors.ts';
 import type { EgressRequest, EgressResponse } from './messages.ts';

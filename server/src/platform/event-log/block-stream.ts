@@ -6,7 +6,7 @@
  * 2. A message that no block refers to is garbage: it never counts, and it is removed.
  */
 
-import { dayMs } from '../time.ts';
+import { dayMs } from '../values/time.ts';
 
 /** The message that holds the bytes of a block. */
 export type StreamPlace = {

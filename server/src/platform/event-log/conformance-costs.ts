@@ -1,7 +1,7 @@
 /** Tests of the cost of reading a part of the log: promise 5 of event-log.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dayMs } from '../time.ts';
+import { dayMs } from '../values/time.ts';
 import { drain, idsOf, sample, type LogUnderTest, type SampleEvent } from './conformance-parts.ts';
 import type { BlockDraft, EventLog, LogPosition, ReadLimits } from './event-log.ts';
 

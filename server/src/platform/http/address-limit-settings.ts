@@ -1,5 +1,5 @@
-import { integer } from '../config-values.ts';
-import { setting, type SettingValues } from '../settings.ts';
+import { integer } from '../settings/config-values.ts';
+import { setting, type SettingValues } from '../settings/settings.ts';
 import { maxAddressLimit, type AddressLimits } from './address-limits.ts';
 
 const limit = integer({ min: 0, max: maxAddressLimit });

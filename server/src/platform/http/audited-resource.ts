@@ -4,8 +4,8 @@
  * some of these features.
  */
 import type { Tx } from '../database/database.ts';
-import { extensionPoint } from '../extension-point.ts';
-import type { OrganizationId } from '../ids.ts';
+import { extensionPoint } from '../feature/extension-point.ts';
+import type { OrganizationId } from '../values/ids.ts';
 
 export type AuditedResource = {
   /**

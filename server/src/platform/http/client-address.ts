@@ -6,7 +6,7 @@
  * say.
  */
 import { isIP } from 'node:net';
-import type { Parser } from '../config-values.ts';
+import type { Parser } from '../settings/config-values.ts';
 import { canonicalAddress, contains, parseRange, type AddressRanges } from '../egress/address.ts';
 
 export type Client = {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { newTypeId } from '../ids.ts';
+import { newTypeId } from '../values/ids.ts';
 import { ApiError, type PlatformErrorCode } from './errors.ts';
 import { isShakingHands } from './secure-connections.ts';
 import { endAfterAnswers, requestUnderWay } from './one-at-a-time.ts';

@@ -6,9 +6,9 @@
  * late clients get a response with `Retry-After` rather than a refused connection.
  */
 import type { ServerResponse } from 'node:http';
-import { awaitedLater } from '../awaited-later.ts';
-import { Bag } from '../bag.ts';
-import { sleep } from '../lifecycle.ts';
+import { awaitedLater } from '../async/awaited-later.ts';
+import { Bag } from '../memory/bag.ts';
+import { sleep } from '../async/lifecycle.ts';
 import type { HttpApp } from './app.ts';
 
 const cutAgainMs = 200;

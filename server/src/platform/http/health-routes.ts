@@ -1,5 +1,5 @@
-import { metricsContentType, type Metrics } from '../metrics.ts';
-import { coalesce } from '../coalesce.ts';
+import { metricsContentType, type Metrics } from '../metrics/metrics.ts';
+import { coalesce } from '../async/coalesce.ts';
 import { ApiError } from './errors.ts';
 import type { HttpApp } from './app.ts';
 

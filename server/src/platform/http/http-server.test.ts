@@ -4,7 +4,7 @@ import { after, test } from 'node:test';
 import { silentLog } from '../../../test/database.ts';
 import { sendRaw } from '../../../test/raw-http.ts';
 import { Type } from 'typebox';
-import { newTypeId } from '../ids.ts';
+import { newTypeId } from '../values/ids.ts';
 import { ApiError } from './errors.ts';
 import { Closed } from './schemas.ts';
 import { createHttpServer } from './server.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KeysetPosition } from '../database/keyset.ts';
-import type { OrganizationId } from '../ids.ts';
-import type { Signer } from '../signing-keys.ts';
+import type { OrganizationId } from '../values/ids.ts';
+import type { Signer } from '../secrets/signing-keys.ts';
 import { ApiError } from './errors.ts';
 
 /** A cursor is only valid for one route, organization and filter. */

@@ -1,5 +1,5 @@
-import type { PlatformConfig } from '../config.ts';
-import { ConfigurationError } from '../settings.ts';
+import type { PlatformConfig } from '../settings/config.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 
 /**
  * Explains an error of `listen` to the operator in one sentence. `variable` is the setting with the

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ApiKeyId, OrganizationId, PersonId, SessionId } from '../ids.ts';
+import type { ApiKeyId, OrganizationId, PersonId, SessionId } from '../values/ids.ts';
 import type { LimitedKind } from './address-limits.ts';
 import type { Client } from './client-address.ts';
 import { ApiError } from './errors.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { createLogger } from '../logging.ts';
+import { createLogger } from '../logging/logging.ts';
 import { ApiError } from './errors.ts';
 import type { RequestObservation } from './request-log.ts';
 import { createHttpServer } from './server.ts';

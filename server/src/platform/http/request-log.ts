@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { ApiKeyId } from '../ids.ts';
+import type { ApiKeyId } from '../values/ids.ts';
 import type { HttpApp } from './app.ts';
 import type { Principal } from './principal.ts';
 

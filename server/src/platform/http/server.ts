@@ -6,7 +6,7 @@ import {
   type FastifyRequest,
 } from 'fastify';
 import type { Logger } from 'pino';
-import { newTypeId } from '../ids.ts';
+import { newTypeId } from '../values/ids.ts';
 import {
   addAccessControl,
   maxParamLength,

@@ -8,7 +8,7 @@
  *    have waited longest are closed.
  */
 import type { Server, ServerResponse } from 'node:http';
-import { Bag, type BagMember } from '../bag.ts';
+import { Bag, type BagMember } from '../memory/bag.ts';
 import { requestUnderWay } from './one-at-a-time.ts';
 
 /**

@@ -10,7 +10,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify';
 import type { TSchema } from 'typebox';
-import { parseTimestamp } from '../time.ts';
+import { parseTimestamp } from '../values/time.ts';
 import { secretKeyword } from './secret-fields.ts';
 
 /** For values with more members than this, only the first problem is reported. */

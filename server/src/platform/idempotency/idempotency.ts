@@ -17,7 +17,7 @@ import { inBatches } from '../database/batches.ts';
 import { ApiError } from '../http/errors.ts';
 import { principalOf, type Principal } from '../http/principal.ts';
 import { hasSecrets } from '../http/secret-fields.ts';
-import type { Vault } from '../vault.ts';
+import type { Vault } from '../secrets/vault.ts';
 import { lockKey, pruneAnswers, storeAnswer, type StoredAnswer } from './queries.ts';
 
 /** The response of a mutation: the payload of `data`, and optionally status and headers. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { sendAhead, type Tx } from '../database/database.ts';
-import type { OrganizationId } from '../ids.ts';
+import type { OrganizationId } from '../values/ids.ts';
 
 export type StoredAnswer = {
   fingerprint: Buffer;

@@ -3,7 +3,7 @@
  * restart takes effect at once, and from then on about once per interval in the whole cluster.
  */
 import { inTransaction, type Db } from '../database/database.ts';
-import { every } from '../lifecycle.ts';
+import { every } from '../async/lifecycle.ts';
 import { claimLeases, releaseLeases, takeOverLeases } from './leases.ts';
 
 export type ElectedChore = {

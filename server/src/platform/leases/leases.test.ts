@@ -4,7 +4,7 @@ import { beforeEach, test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase, silentLog } from '../../../test/database.ts';
 import { inTransaction } from '../database/database.ts';
-import { background } from '../lifecycle.ts';
+import { background } from '../async/lifecycle.ts';
 import { electedLoop, type ElectedChore } from './elected-chore.ts';
 import { claimLeases, readHeldLeases, releaseLeases } from './leases.ts';
 import { pause, until } from '../../../test/waiting.ts';

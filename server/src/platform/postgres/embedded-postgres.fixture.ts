@@ -3,7 +3,7 @@
  * line when it is ready, or the reason why it isn't, and stops on SIGTERM or when its parent exits.
  */
 import { pino } from 'pino';
-import { claimDataDirectory } from '../data-directory.ts';
+import { claimDataDirectory } from '../data-directory/data-directory.ts';
 import { startEmbeddedPostgres } from './embedded-postgres.ts';
 
 const stop = new AbortController();

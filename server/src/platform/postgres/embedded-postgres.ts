@@ -8,8 +8,8 @@
  * overrides every settings file.
  */
 import type { Logger } from 'pino';
-import type { DataDirectory } from '../data-directory.ts';
-import { background } from '../lifecycle.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
+import { background } from '../async/lifecycle.ts';
 import { invocationFor } from './account.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';

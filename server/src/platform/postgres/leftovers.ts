@@ -10,7 +10,7 @@
 import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { sleep } from '../lifecycle.ts';
+import { sleep } from '../async/lifecycle.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { runProgram } from './run-program.ts';
 import { socketFiles } from './socket-folder.ts';

@@ -1,6 +1,6 @@
 /** Makes PostgreSQL replay the log in a cluster's folder up to a point in time. */
 import type { Logger } from 'pino';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
 import { openCluster } from './cluster.ts';
 import { launchOf } from './embedded-postgres.ts';
 import { startServerProcess } from './server-process.ts';

@@ -11,8 +11,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { awaitedLater } from '../awaited-later.ts';
-import { sleep } from '../lifecycle.ts';
+import { awaitedLater } from '../async/awaited-later.ts';
+import { sleep } from '../async/lifecycle.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { clearLeftovers, endProcesses, readPostmasterFile } from './leftovers.ts';
 import { type Invocation, programEnvironment } from './run-program.ts';

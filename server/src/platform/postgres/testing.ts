@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { Client } from 'pg';
 import { pino } from 'pino';
-import { claimDataDirectory } from '../data-directory.ts';
+import { claimDataDirectory } from '../data-directory/data-directory.ts';
 import {
   type EmbeddedPostgres,
   type EmbeddedPostgresOptions,

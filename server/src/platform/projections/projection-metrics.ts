@@ -1,5 +1,5 @@
 import type { Backlog } from '../event-log/event-log.ts';
-import type { Metrics } from '../metrics.ts';
+import type { Metrics } from '../metrics/metrics.ts';
 import { readBacklogs, type BacklogParts } from './backlog.ts';
 import type { PassReport } from './projector.ts';
 

@@ -20,8 +20,8 @@ import {
   eventLogGrown,
   type LogPosition,
 } from '../event-log/event-log.ts';
-import { background, sleep } from '../lifecycle.ts';
-import { Doorbell, type Hints } from '../hints.ts';
+import { background, sleep } from '../async/lifecycle.ts';
+import { Doorbell, type Hints } from '../hints/hints.ts';
 import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
 import { LaneSet } from './lane-set.ts';
 import { PartitionLeases } from './partition-leases.ts';

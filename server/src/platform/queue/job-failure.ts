@@ -1,7 +1,7 @@
 /** Records a failed attempt with its reason, and runs `onExhausted` after the last one. */
 import { isDatabaseAway, sqlState } from '../database/database-errors.ts';
 import type { Tx } from '../database/database.ts';
-import { sleep } from '../lifecycle.ts';
+import { sleep } from '../async/lifecycle.ts';
 import type { HandledJob } from './job-handler.ts';
 import type { ClaimedJob } from './queries.ts';
 

@@ -1,9 +1,9 @@
 /** One attempt at one job, from the claim to its settlement. The states are in `queue.ts`. */
 import type { Logger } from 'pino';
-import { awaitedLater } from '../awaited-later.ts';
+import { awaitedLater } from '../async/awaited-later.ts';
 import { isDatabaseAway } from '../database/database-errors.ts';
 import { inTransaction, type Db, type Tx } from '../database/database.ts';
-import { sleep } from '../lifecycle.ts';
+import { sleep } from '../async/lifecycle.ts';
 import { retryDelayMs } from './job-definition.ts';
 import {
   failed,

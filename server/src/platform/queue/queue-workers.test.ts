@@ -15,7 +15,7 @@ import {
 } from './queue.fixture.ts';
 import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
-import { Hints } from '../hints.ts';
+import { Hints } from '../hints/hints.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';
 import { pause, until } from '../../../test/waiting.ts';
 

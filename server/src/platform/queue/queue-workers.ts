@@ -4,8 +4,8 @@ import { hostname } from 'node:os';
 import type { Logger } from 'pino';
 import { isDatabaseAway } from '../database/database-errors.ts';
 import type { Db } from '../database/database.ts';
-import { background, sleep } from '../lifecycle.ts';
-import { Doorbell, type Hints } from '../hints.ts';
+import { background, sleep } from '../async/lifecycle.ts';
+import { Doorbell, type Hints } from '../hints/hints.ts';
 import type { HandledJob } from './job-handler.ts';
 import { JobRun, type AttemptOutcome, type AttemptResult } from './job-run.ts';
 import {

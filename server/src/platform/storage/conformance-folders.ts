@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { test } from 'node:test';
-import { awaitedLater } from '../awaited-later.ts';
+import { awaitedLater } from '../async/awaited-later.ts';
 import {
   addFiles,
   facadeOf,

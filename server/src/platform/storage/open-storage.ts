@@ -1,7 +1,7 @@
 /** Opens the storage that the configuration names. */
 import path from 'node:path';
-import type { SettingValues } from '../settings.ts';
-import { ConfigurationError } from '../settings.ts';
+import type { SettingValues } from '../settings/settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { openDiskStorage } from './disk-storage.ts';
 import type { S3Credentials, S3Observer, S3Options } from './s3/bucket.ts';
 import type { storageSettings } from './storage-settings.ts';

@@ -1,7 +1,7 @@
 /** Writes an untrusted stream of unknown length to one file, with constant memory. */
 import { createHash } from 'node:crypto';
 import { open, rm, type FileHandle } from 'node:fs/promises';
-import { untilAborted } from '../until-aborted.ts';
+import { untilAborted } from '../async/until-aborted.ts';
 import { asStorageError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
 
 export type ReceiveOptions = {

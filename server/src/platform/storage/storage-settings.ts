@@ -1,6 +1,6 @@
 /** The settings of the storage. Names that start with `AWS_` are those of AWS's own tools. */
-import { bucketPlaces, choice, httpUrl, optional, s3Url, text } from '../config-values.ts';
-import { setting } from '../settings.ts';
+import { bucketPlaces, choice, httpUrl, optional, s3Url, text } from '../settings/config-values.ts';
+import { setting } from '../settings/settings.ts';
 
 export const storageSettings = {
   mediaUrl: setting({

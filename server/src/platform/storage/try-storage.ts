@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { randomName } from '../ids.ts';
+import { randomName } from '../values/ids.ts';
 import type { Storage } from './storage.ts';
 
 /**

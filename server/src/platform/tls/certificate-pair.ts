@@ -2,7 +2,7 @@
 import { createPrivateKey, X509Certificate, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 
 export type CertificateFiles = {
   /** The certificate of this host, followed by the intermediate ones. */

@@ -12,8 +12,8 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Logger } from 'pino';
-import { background, every } from '../lifecycle.ts';
-import { ConfigurationError } from '../settings.ts';
+import { background, every } from '../async/lifecycle.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import {
   certificateFiles,
   parseCertificatePair,

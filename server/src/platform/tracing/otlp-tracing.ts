@@ -19,7 +19,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import { sleep } from '../lifecycle.ts';
+import { sleep } from '../async/lifecycle.ts';
 import type { Span, SpanAttributes, SpanKind, Tracing } from './tracing.ts';
 import type { SamplerName, TracingSettings } from './tracing-settings.ts';
 

@@ -1,6 +1,6 @@
 /** The settings of tracing. They have OpenTelemetry's names where these exist. */
-import { choice, httpUrl, optional, text, type Parser } from '../config-values.ts';
-import { setting, type SettingValues } from '../settings.ts';
+import { choice, httpUrl, optional, text, type Parser } from '../settings/config-values.ts';
+import { setting, type SettingValues } from '../settings/settings.ts';
 
 const samplers = [
   'always_on',

@@ -6,7 +6,7 @@ import { withBackupClient, type RowSource } from '../backup/database-load.ts';
 import { restoreDatabase } from '../backup/restore-backup.ts';
 import type { DatabaseConnection } from '../database/database.ts';
 import { migrationStatus } from '../database/migrate.ts';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 
 export type CopiedDatabase = {
   readonly tables: number;

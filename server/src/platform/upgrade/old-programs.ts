@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { binariesPackage, probeBinaries } from '../postgres/binaries.ts';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 
 const run = promisify(execFile);
 const maxBuffer = 16 * 2 ** 20;

@@ -1,6 +1,6 @@
 /** Runs the server of an older PostgreSQL on the cluster of a data directory. */
 import type { Logger } from 'pino';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
 import { openCluster } from '../postgres/cluster.ts';
 import { launchOf } from '../postgres/embedded-postgres.ts';
 import { connectionToRunningServer } from '../postgres/running-server.ts';

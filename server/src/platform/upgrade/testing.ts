@@ -3,7 +3,7 @@ import { chown, mkdir, rm, writeFile } from 'node:fs/promises';
 import { globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { accountsForNewCluster, invocationFor } from '../postgres/account.ts';
-import type { DataDirectory } from '../data-directory.ts';
+import type { DataDirectory } from '../data-directory/data-directory.ts';
 import { readOrCreatePassword } from '../postgres/password.ts';
 import { runProgram } from '../postgres/run-program.ts';
 import { SUPERUSER } from '../postgres/service-database.ts';

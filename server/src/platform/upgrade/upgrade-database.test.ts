@@ -6,7 +6,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { isFullScale } from '../../../test/scale.ts';
-import { claimDataDirectory } from '../data-directory.ts';
+import { claimDataDirectory } from '../data-directory/data-directory.ts';
 import { migrate } from '../database/migrate.ts';
 import { query, silentLog, temporaryFolder, withPostgres } from '../postgres/testing.ts';
 import { startOldServer } from './old-server.ts';

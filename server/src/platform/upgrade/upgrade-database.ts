@@ -20,14 +20,14 @@
 import { readdir, readFile, rename, rm, stat, statfs, copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import { claimDataDirectory, type DataDirectory } from '../data-directory.ts';
+import { claimDataDirectory, type DataDirectory } from '../data-directory/data-directory.ts';
 import { COPY_PREFIX } from '../postgres/binaries.ts';
 import { CLUSTER_FOLDER, clusterMajor, UPGRADED_FOLDER } from '../postgres/cluster.ts';
 import { startEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { clearLeftovers } from '../postgres/leftovers.ts';
 import { PASSWORD_FILE } from '../postgres/password.ts';
 import { socketFolderOf } from '../postgres/socket-folder.ts';
-import { ConfigurationError } from '../settings.ts';
+import { ConfigurationError } from '../settings/settings.ts';
 import { makeFolder, sync } from '../storage/durable.ts';
 import { copyDatabase, type CopiedDatabase } from './copy-database.ts';
 import { startOldServer } from './old-server.ts';

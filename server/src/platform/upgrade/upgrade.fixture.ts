@@ -1,6 +1,6 @@
 /** An upgrade that kills its process at a step. Arguments: data directory, programs, step. */
 import { pino } from 'pino';
-import { claimDataDirectory } from '../data-directory.ts';
+import { claimDataDirectory } from '../data-directory/data-directory.ts';
 import { upgradeDatabase } from './upgrade-database.ts';
 
 const [folder = '', programs = '', step = ''] = process.argv.slice(2);

@@ -1,9 +1,9 @@
 /** Writes the facts of the views and sessions that a pass has changed. */
 import { sql } from 'kysely';
-import { dayMs, hourMs } from '../../../platform/time.ts';
-import { newUuid7 } from '../../../platform/uuid7.ts';
+import { dayMs, hourMs } from '../../../platform/values/time.ts';
+import { newUuid7 } from '../../../platform/values/uuid7.ts';
 import type { Tx } from '../../../platform/database/database.ts';
-import { localMoment } from '../../../platform/zone-clock.ts';
+import { localMoment } from '../../../platform/values/zone-clock.ts';
 import { positionStep } from '../projections/engagement/content-detail.ts';
 import {
   addSessionCounts,

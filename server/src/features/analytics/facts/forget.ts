@@ -3,7 +3,7 @@
  * record what was watched.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
-import type { DeletedItem, Viewer } from '../../../platform/feature.ts';
+import type { DeletedItem, Viewer } from '../../../platform/feature/feature.ts';
 import { partitionOf } from '../../../platform/projections/partitions.ts';
 import { lockProjections } from '../../../platform/projections/queries.ts';
 import { isFixed, noItem, otherLabel } from '../../events/events.ts';

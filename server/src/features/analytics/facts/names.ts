@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import { bytesArray, textArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { Viewer } from '../../../platform/feature.ts';
+import type { Viewer } from '../../../platform/feature/feature.ts';
 import { labelOf, otherLabel, type LabelField } from '../../events/events.ts';
 import type { EngagementChanges } from '../projections/engagement/follower.ts';
 import { earlierLabel, textOfHash } from '../projections/engagement/label.ts';

@@ -1,7 +1,7 @@
 /** Adds up the facts that match a filter. */
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import { hourMs } from '../../../platform/time.ts';
+import { hourMs } from '../../../platform/values/time.ts';
 import { entryPointOfHash } from '../projections/engagement/label.ts';
 import { readPeople, type People } from '../projections/links/link-queries.ts';
 import { startupBucket } from '../statistics/startup-histogram.ts';

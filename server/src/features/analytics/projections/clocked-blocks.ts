@@ -1,5 +1,5 @@
 import type { Tx } from '../../../platform/database/database.ts';
-import { clockOf, type ZoneClock } from '../../../platform/zone-clock.ts';
+import { clockOf, type ZoneClock } from '../../../platform/values/zone-clock.ts';
 import type { EventBlock } from '../../events/events.ts';
 import { OrganizationClocks, type ViewerSecrets } from '../../organizations/organizations.ts';
 

@@ -20,7 +20,7 @@ import {
   projectAll,
   readTables,
 } from './projector.fixture.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 const { signal } = new AbortController();
 const minuteMs = 60_000;

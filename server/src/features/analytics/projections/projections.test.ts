@@ -20,7 +20,7 @@ import {
 import { readProgress } from '../../../platform/projections/queries.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { OvertakenError, ProjectionRun } from '../../../platform/projections/run.ts';
-import { dayMs, minuteMs } from '../../../platform/time.ts';
+import { dayMs, minuteMs } from '../../../platform/values/time.ts';
 import { keptMinutes } from './realtime/realtime.ts';
 import { pause } from '../../../../test/waiting.ts';
 

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../../test/database.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
-import { newContentId } from '../../../platform/ids.ts';
+import { newContentId } from '../../../platform/values/ids.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import { decodeFacts } from '../facts/codec.ts';
 import { factColumn, labelColumns, type Facts } from '../facts/facts.ts';

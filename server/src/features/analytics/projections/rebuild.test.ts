@@ -1,4 +1,4 @@
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sql } from 'kysely';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Type } from 'typebox';
-import { wantsCsv } from '../../../platform/csv.ts';
+import { wantsCsv } from '../../../platform/values/csv.ts';
 import { toCsv } from './answer.ts';
 import { average } from './metric-schemas.ts';
 

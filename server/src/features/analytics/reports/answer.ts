@@ -1,7 +1,7 @@
 /** Sends reports as JSON, with the time up to which their numbers are complete, or as CSV. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { IsObject, type Static, type TObject } from 'typebox';
-import { csvLine, wantsCsv, type CsvValue } from '../../../platform/csv.ts';
+import { csvLine, wantsCsv, type CsvValue } from '../../../platform/values/csv.ts';
 import { readBacklog } from '../../../platform/projections/backlog.ts';
 import type { ReportParts } from './report-parts.ts';
 

@@ -1,5 +1,5 @@
 /** Active viewers of rolling days, weeks and months, and how many of them are new. */
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { CountSource } from './count-source.ts';
 import { ratio } from './metrics.ts';
 import { bucketStart, formatDay, type Period } from './period.ts';

@@ -1,7 +1,7 @@
 /** SQL for benchmarks: similar items, and the counts of each item's first days. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { readDetail, type ContentDetail } from '../projections/engagement/content-detail.ts';
 import { contentItems } from '../../content/content.ts';

@@ -1,9 +1,9 @@
 /** Compares an item with similar items and with the latest ones, all at the same age in days. */
 import { sql } from 'kysely';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
+import { parseContentId, type OrganizationId } from '../../../platform/values/ids.ts';
 import {
   addDetail,
   emptyDetail,

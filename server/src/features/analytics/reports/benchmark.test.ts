@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { query } from '../../../../test/seed.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { Recount, type Range } from './recount.fixture.ts';
 import { makeItems, startReportService } from './reports.fixture.ts';
 import { makeTraffic } from './traffic.fixture.ts';

@@ -1,4 +1,4 @@
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { CountName } from '../facts/facts.ts';
 import {
   readBreakdown,

@@ -5,7 +5,7 @@
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { addFacts } from '../facts/scan.ts';
 import { Split, type SplitDimension } from '../facts/split.ts';
 import type { CountName } from '../facts/facts.ts';

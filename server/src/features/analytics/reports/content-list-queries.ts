@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
 import { inSpan, type Span } from './counter-queries.ts';

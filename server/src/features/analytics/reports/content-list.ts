@@ -1,6 +1,6 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { PageSource } from '../../../platform/http/list-cursor.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { presentItemMetrics } from './content-report.ts';
 import {
   countItems,

@@ -1,6 +1,6 @@
 /** Reads the list of items by metric: pages for the route, the first rows for a saved report. */
 import type { Static } from 'typebox';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentBreakdown, readReportBreakdown } from './breakdown-kinds.ts';
 import { listStatistics } from './content-list.ts';
 import { readFilter, type ReportFilter } from './filter.ts';

@@ -1,7 +1,7 @@
 /** The statistics of items: all as a list, or one with its series and distributions. */
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
+import { parseContentId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { addSteps, stepLength, type Breakdown } from '../projections/engagement/content-detail.ts';
 import type { ItemCounts } from './count-source.ts';
 import { countsOf } from './counts.ts';

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { CountSource } from './count-source.ts';
 import { FilteredCounts } from './filtered-counts.ts';
 import type { ReportFilter } from './filter.ts';

@@ -1,7 +1,7 @@
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { presentItemMetrics } from './content-report.ts';

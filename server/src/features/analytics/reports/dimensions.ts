@@ -1,9 +1,9 @@
 /** The dimensions of breakdowns, and where their values come from. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import { extensionPoint } from '../../../platform/extension-point.ts';
+import { extensionPoint } from '../../../platform/feature/extension-point.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { otherLabel } from '../../events/events.ts';
 import { contentKey, type ContentKey, type LabelColumn } from '../facts/facts.ts';

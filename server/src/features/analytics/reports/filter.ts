@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
-import { parseContentId, type OrganizationId } from '../../../platform/ids.ts';
+import { parseContentId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { isCountry, type EventDevice } from '../../events/events.ts';
 import { contentKey, countryNumber, factDevices, type ContentKey } from '../facts/facts.ts';

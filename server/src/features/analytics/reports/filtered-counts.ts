@@ -1,6 +1,6 @@
 /** The numbers of reports with a filter, from the matching facts. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { FactSums } from '../facts/sums.ts';
 import type { Breakdown } from '../projections/engagement/content-detail.ts';
 import type { CountSource } from './count-source.ts';

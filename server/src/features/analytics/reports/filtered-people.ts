@@ -1,8 +1,8 @@
 /** New and returning viewers, and cohorts, under a filter. */
 import { sql } from 'kysely';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { FactSums } from '../facts/sums.ts';
 import {
   firstDayOf,

@@ -1,7 +1,7 @@
 /** The facts of a filter, split by device, country or tag, and by item. */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { FactSums, type FactQuery } from '../facts/sums.ts';
 import type { Segment } from './counter-queries.ts';

@@ -1,6 +1,6 @@
 /** The numbers of a filter over time. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { addFacts } from '../facts/scan.ts';
 import { FactSums, type FactQuery } from '../facts/sums.ts';
 import type { Series } from './counter-queries.ts';

@@ -1,5 +1,5 @@
 /** Viewing by hour of the week, by the organization's clock. */
-import { dayMs, hourMs } from '../../../platform/time.ts';
+import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
 import type { CountSource } from './count-source.ts';

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { inTransaction, openDatabase } from '../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { silentLog } from '../../../../test/database.ts';
 import { query } from '../../../../test/seed.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';

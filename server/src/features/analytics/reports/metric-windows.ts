@@ -1,7 +1,7 @@
 /** Metrics of windows of whole hours, for alerts. The formulas are those of reports. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { dayMs, hourMs } from '../../../platform/time.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import { FactSums } from '../facts/sums.ts';
 import { readSeries, type Series } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
 import { query } from '../../../../test/seed.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { LoggedEvent } from '../../events/events.ts';
 import { FilteredRecount } from './recount-filtered.fixture.ts';
 import type { Filter } from './recount-filtered-metrics.fixture.ts';

@@ -1,8 +1,8 @@
-import { dayMs, hourMs } from '../../../platform/time.ts';
+import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { clockOf } from '../../../platform/zone-clock.ts';
+import { clockOf } from '../../../platform/values/zone-clock.ts';
 import {
   bucketIndex,
   bucketsOf,

@@ -8,9 +8,9 @@
  */
 import { fieldError } from '../../../platform/http/errors.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import { clockOf, type ZoneClock } from '../../../platform/zone-clock.ts';
+import { clockOf, type ZoneClock } from '../../../platform/values/zone-clock.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
-import { dayMs, hourMs, parseTimestamp } from '../../../platform/time.ts';
+import { dayMs, hourMs, parseTimestamp } from '../../../platform/values/time.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
 
 export const granularities = ['hour', 'day', 'week'] as const;

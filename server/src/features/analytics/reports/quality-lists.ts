@@ -3,7 +3,7 @@
  * and message of its first error.
  */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { LabelColumn } from '../facts/facts.ts';
 import { addFacts } from '../facts/scan.ts';
 import { Split, type SplitDimension } from '../facts/split.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { inSpan, type Span } from './counter-queries.ts';
 
 export type QualityCount = { measure: string; label: string; count: number; total: number };

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { startupPercentile } from '../statistics/startup-histogram.ts';
 import { countsOf } from './counts.ts';
 import type { ReportFilter } from './filter.ts';

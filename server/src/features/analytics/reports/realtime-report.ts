@@ -1,7 +1,7 @@
 /** Current activity: the last 60 minutes by the minute, and rising items. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { minuteMs } from '../../../platform/time.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { minuteMs } from '../../../platform/values/time.ts';
 import { minuteColumns, type MinuteColumn } from '../projections/realtime/realtime-queries.ts';
 import {
   countViewers,

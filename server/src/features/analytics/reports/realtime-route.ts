@@ -1,9 +1,9 @@
 import { Type } from 'typebox';
-import { coalesce } from '../../../platform/coalesce.ts';
+import { coalesce } from '../../../platform/async/coalesce.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Closed, Nullable, Timestamp } from '../../../platform/http/schemas.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { RecentMap } from '../statistics/recent-map.ts';
 import { answerWithMeta, readAsOf } from './answer.ts';
 import { asCsv, count, Report } from './metric-schemas.ts';

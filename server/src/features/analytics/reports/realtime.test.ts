@@ -1,7 +1,7 @@
 /** Proves the minutes of the last hour against a recount. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newUuid7 } from '../../../platform/uuid7.ts';
+import { newUuid7 } from '../../../platform/values/uuid7.ts';
 import { silentLog } from '../../../../test/database.ts';
 import { openDatabase } from '../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';

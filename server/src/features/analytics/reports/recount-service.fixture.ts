@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { describe, test, before } from 'node:test';
 import { openDatabase } from '../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { atEnd, silentLog } from '../../../../test/database.ts';
 import { openEventLog } from '../../events/events.ts';
 import { allProjections } from '../projections/all-projections.ts';

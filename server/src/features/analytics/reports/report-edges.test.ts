@@ -6,7 +6,7 @@ import { query } from '../../../../test/seed.ts';
 import { eventually } from '../../../../test/service.ts';
 import type { EventKind, LoggedEvent } from '../../events/events.ts';
 import { makeItems, startReportService, type ReportOrganization } from './reports.fixture.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 const service = await startReportService();
 

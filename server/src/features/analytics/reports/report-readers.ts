@@ -1,6 +1,6 @@
 /** Reads each report for a query: its data, its CSV rows and its breakdown. */
 import type { Static, TObject } from 'typebox';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { reportAudience } from './audience-report.ts';
 import {
   engagementBreakdown,

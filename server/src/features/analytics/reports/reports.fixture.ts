@@ -1,6 +1,6 @@
 /** A running service with known items, and a way to append events to its log. */
 import { openDatabase, type Db } from '../../../platform/database/database.ts';
-import { newContentId } from '../../../platform/ids.ts';
+import { newContentId } from '../../../platform/values/ids.ts';
 import { atEnd, silentLog } from '../../../../test/database.ts';
 import { createOrganization, query } from '../../../../test/seed.ts';
 import {

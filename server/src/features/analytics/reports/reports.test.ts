@@ -1,5 +1,5 @@
 /** Proves with a week of traffic that reports equal a recount, however the events arrive. */
-import { dayMs, hourMs } from '../../../platform/time.ts';
+import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { eventKinds, type LoggedEvent } from '../../events/events.ts';

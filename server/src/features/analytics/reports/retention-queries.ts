@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 
 /** Days are counted from the first day of the range. */
 export type RetentionCount = { cohort: number; day: number; viewers: number };

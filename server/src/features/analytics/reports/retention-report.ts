@@ -1,4 +1,4 @@
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { CountSource } from './count-source.ts';
 import { bucketIndex, bucketsOf, type Period } from './period.ts';
 import type { RetentionCount } from './retention-queries.ts';

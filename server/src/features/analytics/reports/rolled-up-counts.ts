@@ -1,7 +1,7 @@
 /** The numbers of reports without a filter, from the rollups that projections maintain. */
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { addDetail, emptyDetail } from '../projections/engagement/content-detail.ts';
 import { hasPeople } from '../projections/links/people-queries.ts';
 import type { CountSource, DayCounts } from './count-source.ts';

@@ -1,6 +1,6 @@
 /** Reports by name, for saved reports, which run without a request. */
 import type { Static, TObject } from 'typebox';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { flatten, readAsOf, toCsv, type CsvRows, type FlatTable } from './answer.ts';
 import { withBreakdown } from './breakdown-answer.ts';
 import { readContentTop } from './content-reader.ts';

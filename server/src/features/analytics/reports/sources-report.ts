@@ -1,6 +1,6 @@
 /** Traffic sources: the `entryPoint` reported by impressions. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { addFacts } from '../facts/scan.ts';
 import { FactSums, type FactCounts } from '../facts/sums.ts';
 import { isAboutItems, toFactFilter, type ReportFilter } from './filter.ts';

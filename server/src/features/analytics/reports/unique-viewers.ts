@@ -1,7 +1,7 @@
 /** Unique viewers of periods longer than a day: the union of the days, never their sum. */
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import {
   countViewers,
   createViewerSet,

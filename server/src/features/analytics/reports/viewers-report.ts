@@ -1,6 +1,6 @@
 /** Unique viewers who watched and who reacted in a range, and on how many of its days they came. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { FactSums, type ViewersOf } from '../facts/sums.ts';
 import { readSeries } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';

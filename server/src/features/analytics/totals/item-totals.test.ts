@@ -4,7 +4,7 @@ import { sql, type KyselyPlugin } from 'kysely';
 import { openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/service.ts';
 import { openDatabase } from '../../../platform/database/database.ts';
-import { newContentId, newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { newContentId, newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { ItemTotalsReader } from './item-totals.ts';
 import { countLiveViewers } from './live-viewers.ts';
 

@@ -5,7 +5,7 @@
  * that. At most one statement per organization runs at a time, however many pages need it.
  */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { readTotals, type TotalsRow } from './totals-queries.ts';
 
 export type ItemTotals = {

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { readLiveViewers } from './totals-queries.ts';
 
 /** A viewer without an event for this long has left. */

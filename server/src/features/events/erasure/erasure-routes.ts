@@ -6,8 +6,8 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Envelope, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { askForErasure, erasureKey } from './erasure.ts';
 import { findErasure, type ErasureRow } from './erasure-queries.ts';
 

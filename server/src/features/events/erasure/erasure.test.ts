@@ -11,7 +11,7 @@ import { inTransaction } from '../../../platform/database/database.ts';
 import { blockText } from '../../../platform/event-log/block-codec.ts';
 import { RecentBlocks } from '../../../platform/event-log/recent-blocks.ts';
 import { openEventLog, type EngagementLog, type EventDraft, type LoggedEvent } from '../events.ts';
-import { createVault } from '../../../platform/vault.ts';
+import { createVault } from '../../../platform/secrets/vault.ts';
 import { askForErasure, eraseFromLog, erasureKey } from './erasure.ts';
 import { findErasure } from './erasure-queries.ts';
 

@@ -23,12 +23,12 @@
 import { createHash } from 'node:crypto';
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
-import type { EraseViewer, Viewer } from '../../../platform/feature.ts';
+import type { EraseViewer, Viewer } from '../../../platform/feature/feature.ts';
 import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
 import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';
 import { enqueue } from '../../../platform/queue/queue.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {
   endErasure,

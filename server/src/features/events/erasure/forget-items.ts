@@ -4,7 +4,7 @@
  * so a rebuild gives the same tables before and after.
  */
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
-import type { DeletedItem } from '../../../platform/feature.ts';
+import type { DeletedItem } from '../../../platform/feature/feature.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';
 import { mapTexts } from './map-texts.ts';

@@ -12,7 +12,7 @@ import { inTransaction, type Db, type Tx } from '../../../platform/database/data
 import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
 import { done, handle, type HandledJob } from '../../../platform/queue/job-handler.ts';
 import { enqueue } from '../../../platform/queue/queue.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';

@@ -20,7 +20,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Readable } from 'node:stream';
-import { Bag, type BagMember } from '../../../platform/bag.ts';
+import { Bag, type BagMember } from '../../../platform/memory/bag.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { endArrivingBody } from '../../../platform/http/json-bodies.ts';

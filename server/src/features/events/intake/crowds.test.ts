@@ -1,7 +1,7 @@
 /** Proves how the crowding of a network is measured, and whose address is trusted. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { Crowds, viewerAddress } from './crowds.ts';
 
 const nowMs = Date.UTC(2026, 0, 1, 12);

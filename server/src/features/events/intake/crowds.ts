@@ -12,7 +12,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { addressGroup } from '../../../platform/http/address-group.ts';
 import type { Client } from '../../../platform/http/client-address.ts';
 import { isPublicAddress } from '../../../platform/egress/address.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 /** Up to this many viewers on one address, or on one network, are not a crowd. */
 const viewersOfAddress = 16;

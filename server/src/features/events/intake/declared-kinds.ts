@@ -1,6 +1,6 @@
 /** Caches the custom kinds that an organization accepts, which other features declare. */
 import type { Db } from '../../../platform/database/database.ts';
-import { extensionPoint } from '../../../platform/extension-point.ts';
+import { extensionPoint } from '../../../platform/feature/extension-point.ts';
 
 export type DeclaredKinds = (db: Db, organizationId: string) => Promise<readonly string[]>;
 

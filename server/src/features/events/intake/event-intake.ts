@@ -1,7 +1,7 @@
 /** Event intake as one resource: opens and closes everything its routes need. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import type { SignatureReader } from '../../keys/keys.ts';
 import { Crowds } from './crowds.ts';
 import { isRecord } from './event-data.ts';

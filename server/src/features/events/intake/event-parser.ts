@@ -4,7 +4,7 @@
  * object per accepted event and nothing else.
  */
 import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
-import { newUuid7 } from '../../../platform/uuid7.ts';
+import { newUuid7 } from '../../../platform/values/uuid7.ts';
 import { badText, checkData, isRecord, type EventData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { dataRules, isPossiblePosition, rulesOf } from './event-rules.ts';

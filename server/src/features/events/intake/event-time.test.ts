@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { parseTimestamp } from '../../../platform/time.ts';
+import { parseTimestamp } from '../../../platform/values/time.ts';
 import { clockOffsetOf, maxAgeMs, maxAheadMs, parseMoment, readUsual } from './event-time.ts';
 
 const general = (text: string) => parseTimestamp(text)?.getTime() ?? null;

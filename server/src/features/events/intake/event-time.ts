@@ -1,5 +1,5 @@
 /** When an event happened. */
-import { parseTimestamp } from '../../../platform/time.ts';
+import { parseTimestamp } from '../../../platform/values/time.ts';
 
 export const maxAheadMs = 5 * 60_000;
 export const maxAgeMs = 24 * 3_600_000;

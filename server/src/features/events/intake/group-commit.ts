@@ -22,7 +22,7 @@ import {
   isDatabaseAway,
   sqlState,
 } from '../../../platform/database/database-errors.ts';
-import { BatchWriter } from '../../../platform/batch-writer.ts';
+import { BatchWriter } from '../../../platform/async/batch-writer.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { AddedBlock } from '../../../platform/event-log/event-log.ts';
 import type { EventDraft } from '../engagement-log.ts';

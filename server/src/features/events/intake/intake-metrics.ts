@@ -1,4 +1,4 @@
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import type { EventProblem } from './event-problem.ts';
 import type { FlushReport } from './group-commit.ts';
 import type { EngagementLog } from '../engagement-log.ts';

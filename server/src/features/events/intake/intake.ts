@@ -1,7 +1,7 @@
 /** Event intake: parses each event, then stores all accepted ones together. */
 import { createHash } from 'node:crypto';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
-import type { ContentId, OrganizationId } from '../../../platform/ids.ts';
+import type { ContentId, OrganizationId } from '../../../platform/values/ids.ts';
 import type { SignatureReader, ViewerSignatures } from '../../keys/keys.ts';
 import type { Crowds } from './crowds.ts';
 import { isRecord } from './event-data.ts';

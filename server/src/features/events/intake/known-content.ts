@@ -3,7 +3,7 @@
  * event names an item that another event has just named.
  */
 import type { Db } from '../../../platform/database/database.ts';
-import { parseContentId, type ContentId } from '../../../platform/ids.ts';
+import { parseContentId, type ContentId } from '../../../platform/values/ids.ts';
 import { selectExisting } from '../../content/content.ts';
 
 /** Maximum time for which a permanently deleted item still accepts events. */

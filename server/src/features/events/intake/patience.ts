@@ -1,4 +1,4 @@
-import { Bag, type BagMember } from '../../../platform/bag.ts';
+import { Bag, type BagMember } from '../../../platform/memory/bag.ts';
 
 export type Waiting = BagMember & {
   /** On the process's monotonic clock. */

@@ -20,7 +20,7 @@
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import { background, every } from '../../../platform/lifecycle.ts';
+import { background, every } from '../../../platform/async/lifecycle.ts';
 import { readProjections } from '../../../platform/projections/queries.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 

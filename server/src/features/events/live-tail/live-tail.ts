@@ -8,7 +8,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import { currentSnapshot } from '../../../platform/database/snapshots.ts';
-import { background, sleep } from '../../../platform/lifecycle.ts';
+import { background, sleep } from '../../../platform/async/lifecycle.ts';
 import type { LogPosition, StoredBlock } from '../../../platform/event-log/event-log.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';

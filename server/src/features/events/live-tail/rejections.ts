@@ -4,7 +4,7 @@
  * crash only costs lines in somebody's terminal.
  */
 import type { Logger } from 'pino';
-import { BatchWriter } from '../../../platform/batch-writer.ts';
+import { BatchWriter } from '../../../platform/async/batch-writer.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { badText, isRecord } from '../intake/event-data.ts';
 import type { EventProblem } from '../intake/event-problem.ts';

@@ -7,9 +7,9 @@
 import type { Logger } from 'pino';
 import type { Audience } from '@reelfeed/client/assignment';
 import type { Db } from '../../../platform/database/database.ts';
-import type { Hints } from '../../../platform/hints.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { Pictures, type KnownPictures } from '../../../platform/pictures.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { Pictures, type KnownPictures } from '../../../platform/memory/pictures.ts';
 import { hashViewer, viewerOf, type ViewerIds } from '../../analytics/analytics.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {

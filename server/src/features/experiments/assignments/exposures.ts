@@ -9,7 +9,7 @@
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import { BatchWriter } from '../../../platform/batch-writer.ts';
+import { BatchWriter } from '../../../platform/async/batch-writer.ts';
 import { insertExposures } from './exposure-queries.ts';
 
 export type Exposure = {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { TypeId } from '../../../platform/ids.ts';
+import type { TypeId } from '../../../platform/values/ids.ts';
 import type { ExperimentRow } from '../experiment.ts';
 
 export type ShareId = TypeId<'shr'>;

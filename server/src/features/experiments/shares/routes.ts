@@ -1,6 +1,6 @@
 /** Routes for share links to results, and the page they open. */
 import { Type } from 'typebox';
-import { wantsCsv } from '../../../platform/csv.ts';
+import { wantsCsv } from '../../../platform/values/csv.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
@@ -15,9 +15,9 @@ import {
   Timestamp,
 } from '../../../platform/http/schemas.ts';
 import { secretValue } from '../../../platform/http/secret-fields.ts';
-import { newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
 import { readReport } from '../report.ts';
 import { reportCsv } from '../report-csv.ts';
 import { config, getExperiment, tags } from '../routes.ts';

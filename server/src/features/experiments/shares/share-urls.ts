@@ -1,5 +1,5 @@
 /** Share links need no API key: they contain an id and its signature. */
-import type { Signer } from '../../../platform/signing-keys.ts';
+import type { Signer } from '../../../platform/secrets/signing-keys.ts';
 
 export type ShareUrls = {
   readonly sign: (shareId: string) => string;

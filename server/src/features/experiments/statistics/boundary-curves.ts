@@ -3,7 +3,7 @@
  * midnight all experiments of a time zone need one at once.
  */
 import { LRUCache } from 'lru-cache';
-import { startWorkerThread, type WorkerThread } from '../../../platform/worker-thread.ts';
+import { startWorkerThread, type WorkerThread } from '../../../platform/async/worker-thread.ts';
 import type { Curve, PlannedLook } from './group-sequential.ts';
 
 const curves = new LRUCache<string, Promise<Curve>>({ max: 500 });

@@ -8,7 +8,7 @@
  * the day of the exposure.
  */
 import { watchOf, type SessionState, type ViewState } from '../../analytics/analytics.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 export const historyDays = 7;
 

@@ -9,7 +9,7 @@ import {
   type SessionState,
   type ViewState,
 } from '../../analytics/analytics.ts';
-import { dayMs as msOfDay } from '../../../platform/time.ts';
+import { dayMs as msOfDay } from '../../../platform/values/time.ts';
 import type { ViewerDay } from './viewer-day-queries.ts';
 
 export function daysOf({ views, sessions }: EngagementChanges): ViewerDay[] {

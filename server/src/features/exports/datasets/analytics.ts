@@ -1,5 +1,5 @@
 /** The metrics of each item on each day that has any. */
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { readDailyMetrics, readFilteredDailyMetrics } from '../../analytics/analytics.ts';
 import { rowOf, type Column, type DatasetReader } from './dataset.ts';
 

@@ -1,8 +1,8 @@
 /** The exportable datasets: their columns and how their rows are read. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { dayMs } from '../../../platform/time.ts';
-import { clockOf, type ZoneClock } from '../../../platform/zone-clock.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { dayMs } from '../../../platform/values/time.ts';
+import { clockOf, type ZoneClock } from '../../../platform/values/zone-clock.ts';
 import type { ReportFilter } from '../../analytics/analytics.ts';
 import type { EngagementLog } from '../../events/events.ts';
 

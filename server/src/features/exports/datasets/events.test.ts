@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../../test/database.ts';
-import { dayMs, hourMs } from '../../../platform/time.ts';
+import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import { openEventLog } from '../../events/events.ts';
-import { clockOf } from '../../../platform/zone-clock.ts';
+import { clockOf } from '../../../platform/values/zone-clock.ts';
 import { readEvents } from './events.ts';
 
 const { db } = await openTestDatabase();

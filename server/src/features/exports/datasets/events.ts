@@ -1,7 +1,7 @@
 /** Engagement events as accepted, optionally filtered. */
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
-import { hourMs } from '../../../platform/time.ts';
+import { hourMs } from '../../../platform/values/time.ts';
 import { findFilteredItems } from '../../analytics/analytics.ts';
 import { labelOf, type LoggedEvent } from '../../events/events.ts';
 import type {

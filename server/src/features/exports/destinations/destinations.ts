@@ -4,7 +4,7 @@ import { inTransaction, type Db, type Tx } from '../../../platform/database/data
 import { EgressError } from '../../../platform/egress/egress-errors.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
 import {
   done,
@@ -14,8 +14,8 @@ import {
   type HandledJob,
 } from '../../../platform/queue/job-handler.ts';
 import { enqueue } from '../../../platform/queue/queue.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
 import type { ReportFilter } from '../../analytics/analytics.ts';
 import type { DatasetParts } from '../datasets/dataset.ts';

@@ -13,8 +13,8 @@ import { inTransaction, openDatabase } from '../../../platform/database/database
 import { parseAllowList } from '../../../platform/egress/allow-list.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
 import type { JobContext } from '../../../platform/queue/job-handler.ts';
-import { dayMs } from '../../../platform/time.ts';
-import { createVault, loadEncryptionKey } from '../../../platform/vault.ts';
+import { dayMs } from '../../../platform/values/time.ts';
+import { createVault, loadEncryptionKey } from '../../../platform/secrets/vault.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import { restartBatches } from './destination-queries.ts';
 import { pushHandler } from './destinations.ts';

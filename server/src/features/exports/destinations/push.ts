@@ -16,7 +16,7 @@
  *    Completed batches are the organization's responsibility.
  */
 import type { Db } from '../../../platform/database/database.ts';
-import { clockOf } from '../../../platform/zone-clock.ts';
+import { clockOf } from '../../../platform/values/zone-clock.ts';
 import type { DatasetParts, Row } from '../datasets/dataset.ts';
 import { eventColumns, eventFilter, eventPage, toRow } from '../datasets/events.ts';
 import { OvertakenError } from '../export-attempt.ts';

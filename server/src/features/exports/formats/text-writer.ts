@@ -1,4 +1,4 @@
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import type { Row } from '../datasets/dataset.ts';
 import type { Compressor } from './compressors.ts';
 import type { FormatWriter } from './formats.ts';

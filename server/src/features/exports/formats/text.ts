@@ -1,5 +1,5 @@
 /** Formats rows as NDJSON and CSV (RFC 4180). */
-import { csvLine, type CsvValue } from '../../../platform/csv.ts';
+import { csvLine, type CsvValue } from '../../../platform/values/csv.ts';
 import type { Column, Row } from '../datasets/dataset.ts';
 
 /** A text format: a header, followed by rows. */

@@ -5,7 +5,7 @@ import { atEnd, silentLog } from '../../../../test/database.ts';
 import { createOrganization, query } from '../../../../test/seed.ts';
 import { startService } from '../../../../test/service.ts';
 import { openDatabase } from '../../../platform/database/database.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { runSchedules } from './schedules.ts';
 
 // Without a worker, only the tests run schedules.

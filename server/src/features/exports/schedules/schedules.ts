@@ -7,8 +7,8 @@
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
-import { newTypeId, parseTypeId, type OrganizationId } from '../../../platform/ids.ts';
-import { dayMs, formatTimestamp } from '../../../platform/time.ts';
+import { newTypeId, parseTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
+import { dayMs, formatTimestamp } from '../../../platform/values/time.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
 import { createExport, readDay, readExportFilter, type NewExport } from '../exports.ts';
 import {

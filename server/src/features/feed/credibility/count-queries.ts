@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { Counts } from './credibility.ts';
 
 /** Older days count less than a hundredth. */

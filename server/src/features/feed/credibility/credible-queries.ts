@@ -7,7 +7,7 @@ import {
 } from '../../../platform/database/binary-arrays.ts';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import type { Expiry } from '../../../platform/projections/projection.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 import { readItems, writeItems, type ViewerDay } from './viewer-day.ts';
 

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/service.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
-import { newContentId } from '../../../platform/ids.ts';
+import { newContentId } from '../../../platform/values/ids.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';

@@ -3,7 +3,7 @@
  * once per item, kind and day, however many events arrive. See credibility.ts and viewer-day.ts.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
-import type { DeletedItem, Viewer } from '../../../platform/feature.ts';
+import type { DeletedItem, Viewer } from '../../../platform/feature/feature.ts';
 import type { ProjectionWriter } from '../../../platform/projections/projection.ts';
 import {
   erasedKeys,

@@ -4,7 +4,7 @@
  * events (docs/decisions/0007).
  */
 import type { LoggedEvent } from '../../events/events.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 export type DayItem = {
   /** A union of the flags below. */

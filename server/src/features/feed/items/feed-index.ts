@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { byDeadline } from '../../../platform/by-deadline.ts';
+import { byDeadline } from '../../../platform/async/by-deadline.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { Pictures, type KnownPictures } from '../../../platform/pictures.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { Pictures, type KnownPictures } from '../../../platform/memory/pictures.ts';
 import { OrganizationIndex } from './organization-index.ts';
 import {
   readChanges,

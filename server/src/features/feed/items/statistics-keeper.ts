@@ -1,6 +1,6 @@
 /** Keeps the item statistics of this process's indexes up to date. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { FeedIndex } from './feed-index.ts';
 import type { OrganizationIndex } from './organization-index.ts';
 import { loadRecent, loadStatistics } from './statistics-loader.ts';

@@ -1,7 +1,7 @@
 /** Loads the counts of an organization's items into its index. */
 import { setImmediate } from 'node:timers/promises';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import {
   readCountries,
   readItemCountries,

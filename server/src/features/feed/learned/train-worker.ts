@@ -1,5 +1,5 @@
 /** Worker thread: receives an organization's items and events, and returns a model. */
-import { answerMessages } from '../../../platform/worker-thread.ts';
+import { answerMessages } from '../../../platform/async/worker-thread.ts';
 import type { LoggedEvent } from '../../events/events.ts';
 import type { IndexedItem } from '../items/index-queries.ts';
 import { OrganizationIndex } from '../items/organization-index.ts';

@@ -1,7 +1,7 @@
 /** Routes to read, change and restore the ranking configuration, and to list its signals. */
 import { Type } from 'typebox';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
 import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';

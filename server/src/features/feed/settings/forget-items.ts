@@ -1,7 +1,7 @@
 /** Removes the editorial rules about permanently deleted items. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
-import type { DeletedItem } from '../../../platform/feature.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { DeletedItem } from '../../../platform/feature/feature.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { recordAudit } from '../../audit/audit.ts';
 import { bumpRevision, deleteRule, selectRulesOfItems } from './settings-queries.ts';
 

@@ -1,7 +1,7 @@
 /** Compares what a viewer would see under several configurations. */
 import { findItems } from '../../content/content.ts';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { ViewerIds } from '../../analytics/analytics.ts';
 import type { FeedIndex } from '../items/feed-index.ts';
 import { Choice, type ChoiceParts } from '../ranking/choice.ts';

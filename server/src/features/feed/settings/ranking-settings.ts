@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { Pictures, type KnownPictures } from '../../../platform/pictures.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { Pictures, type KnownPictures } from '../../../platform/memory/pictures.ts';
 import { baseConfig, mergeConfig, type RankingConfig } from '../ranking/config.ts';
 import type { EditorialRule } from '../ranking/editorial.ts';
 import type { WatchModel } from '../learned/learned-scorer.ts';

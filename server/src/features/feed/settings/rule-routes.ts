@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { newTypeId } from '../../../platform/ids.ts';
+import { newTypeId } from '../../../platform/values/ids.ts';
 import { readPage } from '../../../platform/http/list-cursor.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import {
@@ -13,7 +13,7 @@ import {
   ListEnvelope,
   pageQuery,
 } from '../../../platform/http/schemas.ts';
-import { parseTimestamp } from '../../../platform/time.ts';
+import { parseTimestamp } from '../../../platform/values/time.ts';
 import type { SettingsRouteParts } from './config-routes.ts';
 import { maxRules } from './ranking-settings.ts';
 import { checkRule } from './rules.ts';

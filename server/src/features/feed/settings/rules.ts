@@ -1,6 +1,6 @@
 /** Validation of editorial rules. */
 import { ApiError, type ErrorDetail } from '../../../platform/http/errors.ts';
-import { parseContentId } from '../../../platform/ids.ts';
+import { parseContentId } from '../../../platform/values/ids.ts';
 import type { RuleFields } from './settings-queries.ts';
 
 /** @throws ApiError VALIDATION_ERROR naming each field that does not fit the type */

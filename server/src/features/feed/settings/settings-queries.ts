@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { RankingConfig } from '../ranking/config.ts';
 import type { RuleMatch, RuleType } from '../ranking/editorial.ts';
 

@@ -1,5 +1,5 @@
 /** Worker thread: receives the encounters of viewers and returns the parts of a model. */
-import { answerMessages } from '../../../platform/worker-thread.ts';
+import { answerMessages } from '../../../platform/async/worker-thread.ts';
 import { factorize } from './factorize.ts';
 import { encodeParts } from './item-vectors.ts';
 import { WatchCollector } from './watches.ts';

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
-import { startWorkerThread } from '../../../platform/worker-thread.ts';
+import { startWorkerThread } from '../../../platform/async/worker-thread.ts';
 import type { FitInput, FitOutput } from './fit-worker.ts';
 import { readWatchers, selectDueFits, storeFit, type DueFit } from './taste-queries.ts';
 

@@ -1,6 +1,6 @@
 /** Removes permanently deleted items from taste models. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
-import type { DeletedItem } from '../../../platform/feature.ts';
+import type { DeletedItem } from '../../../platform/feature/feature.ts';
 import { withoutItems } from './item-vectors.ts';
 import { lockParts, replacePart } from './taste-queries.ts';
 

@@ -2,7 +2,7 @@ import { Type, type Static } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { parseContentId, type ContentId } from '../../../platform/ids.ts';
+import { parseContentId, type ContentId } from '../../../platform/values/ids.ts';
 import { principalOf, type Principal } from '../../../platform/http/principal.ts';
 import { answers, Closed, IdParams } from '../../../platform/http/schemas.ts';
 import { findItems, isPlayable } from '../../content/content.ts';

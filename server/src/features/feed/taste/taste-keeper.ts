@@ -1,8 +1,8 @@
 /** Keeps the item vectors of this process's indexes in sync with the tables. */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
-import { background, sleep } from '../../../platform/lifecycle.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { background, sleep } from '../../../platform/async/lifecycle.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import { ItemVectors } from './item-vectors.ts';
 import { selectModel, selectVersions } from './taste-queries.ts';

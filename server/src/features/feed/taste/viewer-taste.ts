@@ -1,7 +1,7 @@
 /** Infers what a viewer will like from the vectors of the items they have met. */
 import type { ViewerProfile } from '../viewers/viewer-profile.ts';
 import type { FeedEntry } from '../items/feed-entry.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { dimensions } from './factorize.ts';
 import type { ItemVectors } from './item-vectors.ts';
 import { Ridge } from './ridge.ts';

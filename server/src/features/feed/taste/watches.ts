@@ -2,7 +2,7 @@
  * Collects what viewers did for a fit, within fixed bounds. A viewer counts once per item, and with
  * a limited number of items, however many events there are.
  */
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import {
   likingOf,
   readEncounters,

@@ -6,9 +6,9 @@
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
-import { background, sleep } from '../../../platform/lifecycle.ts';
+import { background, sleep } from '../../../platform/async/lifecycle.ts';
 import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
 import {
   isCustomKind,

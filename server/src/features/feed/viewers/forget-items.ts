@@ -1,6 +1,6 @@
 /** Removes permanently deleted items from stored encounters. */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
-import type { DeletedItem } from '../../../platform/feature.ts';
+import type { DeletedItem } from '../../../platform/feature/feature.ts';
 import { encounterBytes, latestEncounters, readEncounters, writeEncounters } from './encounter.ts';
 import { foldEncounters, lockViewers } from './viewer-queries.ts';
 

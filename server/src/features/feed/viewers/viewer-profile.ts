@@ -13,7 +13,7 @@ import {
   type Refused,
   writeEncounter,
 } from './encounter.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 export type About = { readonly tags: readonly string[]; readonly author: string | null };
 

@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import { openTestDatabase } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/waiting.ts';
 import { inTransaction } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { viewerKeyOf } from '../../analytics/analytics.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import { OrganizationIndex } from '../items/organization-index.ts';

@@ -1,7 +1,7 @@
 /** Assembles a clip's original bytes from its broadcast's segments. */
 import { buffer } from 'node:stream/consumers';
 import type { Db } from '../../../platform/database/database.ts';
-import { randomName } from '../../../platform/ids.ts';
+import { randomName } from '../../../platform/values/ids.ts';
 import {
   done,
   handle,
@@ -18,7 +18,7 @@ import {
 } from '../../content/content.ts';
 import { enqueueProcessing } from '../../processing/processing.ts';
 import { loadFormats, recordedTracks } from '../ingest/formats.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { chooseSamples, clipHeader, type ClipPart } from './clip-file.ts';
 import {
   findClippedStream,

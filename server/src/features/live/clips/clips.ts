@@ -15,7 +15,7 @@ import { ApiError, fieldError } from '../../../platform/http/errors.ts';
 import { refuseBadText } from '../../../platform/http/text-rules.ts';
 import { validationError } from '../../../platform/http/validation-error.ts';
 import { compileBody } from '../../../platform/http/validation.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
 import { enqueue } from '../../../platform/queue/queue.ts';
 import { createVideoItem, failWithoutSource, type ItemRow } from '../../content/content.ts';

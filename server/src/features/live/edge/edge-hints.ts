@@ -1,9 +1,9 @@
 /** Notifies the serving processes that a broadcast has another part or segment. */
 import type { Logger } from 'pino';
 import type { DatabaseConnection, Db } from '../../../platform/database/database.ts';
-import type { FeatureService } from '../../../platform/feature.ts';
-import type { Hints } from '../../../platform/hints.ts';
-import { followSharedHint, tellOthers } from '../../../platform/shared-hints.ts';
+import type { FeatureService } from '../../../platform/feature/feature.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
+import { followSharedHint, tellOthers } from '../../../platform/hints/shared-hints.ts';
 import { liveAdded } from './followed-stream.ts';
 
 type EdgeHintParts = {

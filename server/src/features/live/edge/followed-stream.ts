@@ -9,7 +9,7 @@
  * 2. What it has listed is kept until the window has moved past it.
  */
 import type { Db } from '../../../platform/database/database.ts';
-import type { Hints } from '../../../platform/hints.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
 import {
   listedSegments,
   mediaPlaylist,

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../../platform/database/database.ts';
-import type { Hints } from '../../../platform/hints.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
 import { isConditional } from '../../../platform/http/conditional.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';

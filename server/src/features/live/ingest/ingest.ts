@@ -2,8 +2,8 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import type { Hints } from '../../../platform/hints.ts';
-import { sleep } from '../../../platform/lifecycle.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
+import { sleep } from '../../../platform/async/lifecycle.ts';
 import { systemCode } from '../../../platform/storage/storage-errors.ts';
 import type { ServedCertificate } from '../../../platform/tls/served-certificate.ts';
 import { liveStreamsChanged } from '../live.ts';

@@ -1,7 +1,7 @@
 /** Checks stream keys in turns, fairly between addresses, and delays each further rejection of an address. */
 import { LRUCache } from 'lru-cache';
-import { FairTurns } from '../../../platform/fair-turns.ts';
-import { sleep } from '../../../platform/lifecycle.ts';
+import { FairTurns } from '../../../platform/async/fair-turns.ts';
+import { sleep } from '../../../platform/async/lifecycle.ts';
 
 export type KeyJudgeLimits = {
   /** The most keys to check at the same time. */

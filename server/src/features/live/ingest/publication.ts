@@ -3,9 +3,9 @@
  * stores segment after segment until it is over.
  */
 import type { Logger } from 'pino';
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
 import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
 import { leaveStream } from '../disconnections.ts';

@@ -11,9 +11,9 @@
  */
 import { availableParallelism } from 'node:os';
 import type { Logger } from 'pino';
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import type { Scratch } from '../../../platform/storage/scratch.ts';
-import { hourMs } from '../../../platform/time.ts';
+import { hourMs } from '../../../platform/values/time.ts';
 import {
   liveRungs,
   LiveRungs,

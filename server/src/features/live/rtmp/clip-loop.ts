@@ -1,5 +1,5 @@
 /** Sends a clip in a loop, in real time. */
-import { sleep } from '../../../platform/lifecycle.ts';
+import { sleep } from '../../../platform/async/lifecycle.ts';
 import { readAudioTag, readVideoTag } from '../ingest/flv-tags.ts';
 import { messageType } from './messages.ts';
 import type { FlvTag } from './flv-file.ts';

@@ -8,8 +8,8 @@
  * 2. It buffers at most `maxWaitingBytes` plus one message.
  * 3. Timestamps start at 0 with each connection and continue across jumps of the encoder's clock.
  */
-import { awaitedLater } from '../../../platform/awaited-later.ts';
-import { sleep } from '../../../platform/lifecycle.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
+import { sleep } from '../../../platform/async/lifecycle.ts';
 import { EncoderClock } from '../ingest/encoder-clock.ts';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublisher } from '../rtmp/rtmp-publisher.ts';

@@ -2,7 +2,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { readAudioTag, readVideoTag } from '../ingest/flv-tags.ts';
 import type { Claim } from '../ingest/publisher-queries.ts';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';

@@ -15,7 +15,7 @@ import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import type { Logger } from 'pino';
-import { BusyError } from '../../../platform/fair-turns.ts';
+import { BusyError } from '../../../platform/async/fair-turns.ts';
 import { addressGroup } from '../../../platform/http/address-group.ts';
 import type { Scratch } from '../../../platform/storage/scratch.ts';
 import type { KeyJudge } from '../ingest/key-judge.ts';

@@ -7,7 +7,7 @@
  * As with RTMP connections, all received media is stored before `closed` is called.
  */
 import type { Scratch } from '../../../platform/storage/scratch.ts';
-import { hourMs } from '../../../platform/time.ts';
+import { hourMs } from '../../../platform/values/time.ts';
 import { LiveRemux } from '../../media/media.ts';
 import type {
   PublisherConnection,

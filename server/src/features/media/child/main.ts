@@ -35,7 +35,7 @@ function reportProgress(meter: TaskMeter): void {
 
 /** Loads FFmpeg and only the modules that the task needs. */
 async function run(task: MediaTask): Promise<unknown> {
-  if (task.type === 'image') return (await import('./image.ts')).convertImage(task);
+  if (task.type === 'image') return (await import('./tasks/image.ts')).convertImage(task);
   const [{ Log }, { AV_LOG_WARNING }] = await Promise.all([
     import('node-av/lib'),
     import('node-av/constants'),
@@ -43,19 +43,19 @@ async function run(task: MediaTask): Promise<unknown> {
   Log.setLevel(AV_LOG_WARNING);
   switch (task.type) {
     case 'prepare':
-      return (await import('./prepare.ts')).prepare(task, reportProgress);
+      return (await import('./tasks/prepare.ts')).prepare(task, reportProgress);
     case 'complete':
-      return (await import('./complete.ts')).complete(task, reportProgress);
+      return (await import('./tasks/complete.ts')).complete(task, reportProgress);
     case 'still':
-      return (await import('./cover.ts')).makeCover(task, reportProgress);
+      return (await import('./tasks/cover.ts')).makeCover(task, reportProgress);
     case 'transcribe':
-      return (await import('./transcribe.ts')).transcribe(task, reportProgress);
+      return (await import('./tasks/transcribe.ts')).transcribe(task, reportProgress);
     case 'live':
-      return (await import('./live.ts')).transcodeLive();
+      return (await import('./tasks/live.ts')).transcodeLive();
     case 'remux':
-      return (await import('./remux.ts')).remux();
+      return (await import('./tasks/remux.ts')).remux();
     case 'generate':
-      return (await import('./generate.ts')).generate(task, reportProgress);
+      return (await import('./tasks/generate.ts')).generate(task, reportProgress);
     default:
       return task satisfies never;
   }

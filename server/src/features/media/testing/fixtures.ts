@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import sharp from 'sharp';
 import type { ClipName } from '../../../../test/media-samples.ts';
-import { measureSound } from '../child/loudness.ts';
-import { openSource } from '../child/source.ts';
+import { measureSound } from '../child/sound/loudness.ts';
+import { openSource } from '../child/source/source.ts';
 import { TaskMeter } from '../child/task-meter.ts';
 import { readMedia, type ReadFrame } from './media-reader.ts';
 import { prepareSample, type WorkFolder } from './run-task.ts';

@@ -8,9 +8,9 @@ import {
   AV_PIX_FMT_YUV420P,
   FF_ENCODER_LIBX265,
 } from 'node-av/constants';
-import { encode } from '../child/encoders.ts';
-import { check, required } from '../child/engine.ts';
-import { FrameGraph, GRAPH_OUTPUT } from '../child/frame-graph.ts';
+import { encode } from '../child/engine/encoders.ts';
+import { check, required } from '../child/engine/engine.ts';
+import { FrameGraph, GRAPH_OUTPUT } from '../child/engine/frame-graph.ts';
 import { box } from './boxes.ts';
 
 export type HeicSpec = {

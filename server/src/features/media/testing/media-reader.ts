@@ -20,8 +20,8 @@ import {
   AV_FRAME_DATA_DOVI_METADATA,
   AV_LOG_QUIET,
 } from 'node-av/constants';
-import { captionPairs } from '../child/closed-captions.ts';
-import { check, received, required } from '../child/engine.ts';
+import { captionPairs } from '../child/picture/closed-captions.ts';
+import { check, received, required } from '../child/engine/engine.ts';
 import { parseMediaPlaylist } from '../media-playlist.ts';
 
 /** Reads media back for tests, independently of how it was written, by decoding every frame. */

@@ -7,7 +7,7 @@ import {
   AV_CODEC_ID_SUBRIP,
   AV_DISPOSITION_DEFAULT,
 } from 'node-av/constants';
-import { check, received } from '../child/engine.ts';
+import { check, received } from '../child/engine/engine.ts';
 
 /** A line of subtitles, in milliseconds. */
 type Line = { readonly startMs: number; readonly endMs: number; readonly text: string };

@@ -10,7 +10,7 @@
 import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Static } from 'typebox';
-import type { PersonId } from '../../../platform/ids.ts';
+import type { PersonId } from '../../../platform/values/ids.ts';
 import { isLoopback } from '../single-sign-on/settings.ts';
 import type { Credential, NewPasskey, PasskeyRow } from './queries.ts';
 import type { Assertion, Attestation } from './schemas.ts';

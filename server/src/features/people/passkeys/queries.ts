@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { PasskeyId, PersonId, SessionId } from '../../../platform/ids.ts';
+import type { PasskeyId, PersonId, SessionId } from '../../../platform/values/ids.ts';
 
 /** @param sessionId the session that registers a passkey, or null for a sign-in */
 export async function insertCeremony(

@@ -6,8 +6,13 @@ import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Closed, Envelope, IdParams } from '../../../platform/http/schemas.ts';
-import { newTypeId, parseTypeId, type PersonId, type SessionId } from '../../../platform/ids.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
+import {
+  newTypeId,
+  parseTypeId,
+  type PersonId,
+  type SessionId,
+} from '../../../platform/values/ids.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
 import type { ProofParts } from '../accounts.ts';
 import { peopleErrors } from '../errors.ts';
 import { proveAgain, signedIn } from '../prove-again.ts';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { PersonId } from '../../../platform/ids.ts';
+import type { PersonId } from '../../../platform/values/ids.ts';
 
 export async function insertStart(db: Db, tokenHash: Buffer, seconds: number): Promise<void> {
   await sql`

@@ -1,8 +1,18 @@
 /** The settings of single sign-on and their consistency checks. */
-import { choice, list, optional, text, type Parser } from '../../../platform/config-values.ts';
+import {
+  choice,
+  list,
+  optional,
+  text,
+  type Parser,
+} from '../../../platform/settings/config-values.ts';
 import { roles, type Role } from '../../../platform/http/roles.ts';
-import { parseTypeId, type OrganizationId } from '../../../platform/ids.ts';
-import { ConfigurationError, setting, type SettingValues } from '../../../platform/settings.ts';
+import { parseTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
+import {
+  ConfigurationError,
+  setting,
+  type SettingValues,
+} from '../../../platform/settings/settings.ts';
 
 /** The organization for addresses of a domain; null means the oldest organization. */
 export type Domain = { readonly domain: string; readonly organizationId: OrganizationId | null };

@@ -10,7 +10,7 @@
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { isAtLeast, type Role } from '../../../platform/http/roles.ts';
-import { newTypeId, type OrganizationId, type PersonId } from '../../../platform/ids.ts';
+import { newTypeId, type OrganizationId, type PersonId } from '../../../platform/values/ids.ts';
 import { recordAudit } from '../../audit/audit.ts';
 import { findOrganization, listOrganizations } from '../../organizations/organizations.ts';
 import { peopleErrors } from '../errors.ts';

@@ -1,7 +1,7 @@
 /** Routes for links to saved reports, and the page they open. */
 import { Type } from 'typebox';
-import { coalesce } from '../../../platform/coalesce.ts';
-import { wantsCsv } from '../../../platform/csv.ts';
+import { coalesce } from '../../../platform/async/coalesce.ts';
+import { wantsCsv } from '../../../platform/values/csv.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
@@ -13,9 +13,9 @@ import {
   ListEnvelope,
   OneOf,
 } from '../../../platform/http/schemas.ts';
-import { newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
 import type { RunReport } from '../../analytics/analytics.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
 import { requireReport } from '../reports.ts';

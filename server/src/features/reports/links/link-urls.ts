@@ -1,5 +1,5 @@
 /** Links to reports need no API key: they contain an id and its signature. */
-import type { Signer } from '../../../platform/signing-keys.ts';
+import type { Signer } from '../../../platform/secrets/signing-keys.ts';
 
 export type LinkUrls = {
   readonly sign: (linkId: string) => string;

@@ -7,8 +7,8 @@ import {
   parseTypeId,
   type OrganizationId,
   type WebhookId,
-} from '../../../platform/ids.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
+} from '../../../platform/values/ids.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
 import {
   countDeliveries,
   findDelivery,

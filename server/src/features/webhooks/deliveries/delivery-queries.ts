@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import type { AttemptHeaders } from '../sending/shown-headers.ts';
 
 export type DeliveryStatus = 'pending' | 'success' | 'failed';

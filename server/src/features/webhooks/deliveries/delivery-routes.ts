@@ -7,8 +7,8 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { answers, Envelope, IdParams, ListEnvelope } from '../../../platform/http/schemas.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import {
   countListed,
   getDelivery,

@@ -4,7 +4,7 @@
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import { deliveryColumns, type DeliveryRow, type DeliveryStatus } from './delivery-queries.ts';
 
 export type DeliveryFilter = {

@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { atEnd, emptyDatabase, silentLog } from '../../../../test/database.ts';
 import { inTransaction, openDatabase } from '../../../platform/database/database.ts';
 import { migrate, readMigrations } from '../../../platform/database/migrate.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import { countDeliveries } from './delivery-queries.ts';
 import { countWebhookArrivals } from './maintenance.ts';
 import { cause } from '../webhooks.fixture.ts';

@@ -1,7 +1,7 @@
 /** SQL that requeues failed deliveries in batches. */
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 
 /**
  * Moves at most `limit` failed deliveries that were created in the range back to the pending ones,

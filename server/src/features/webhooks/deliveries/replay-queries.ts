@@ -1,7 +1,7 @@
 /** SQL for replays: finds the events that a webhook missed and creates deliveries for them. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import type { NewDelivery } from '../outbox/outbox-queries.ts';
 
 export type MissedEvent = {

@@ -8,8 +8,8 @@ import {
   newTypeIdAt,
   type OrganizationId,
   type WebhookId,
-} from '../../../platform/ids.ts';
-import { createVault } from '../../../platform/vault.ts';
+} from '../../../platform/values/ids.ts';
+import { createVault } from '../../../platform/secrets/vault.ts';
 import { presentStats, totalOf } from './deliveries.ts';
 import { countDeliveries } from './delivery-queries.ts';
 import { anyDelivery, listDeliveries } from './list-queries.ts';
@@ -20,7 +20,7 @@ import {
 } from './maintenance.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
 import { cause } from '../webhooks.fixture.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 
 const { db } = await openTestDatabase();
 const organizationId: OrganizationId = newTypeId('org');

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { newTypeIdAt, type OrganizationId, type WebhookId } from '../../../platform/ids.ts';
+import { newTypeIdAt, type OrganizationId, type WebhookId } from '../../../platform/values/ids.ts';
 import { writeAttemptLine, type AttemptLog } from '../sending/attempt-log.ts';
 import {
   attemptDelivery,

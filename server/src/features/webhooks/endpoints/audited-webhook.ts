@@ -2,7 +2,7 @@
 import { Type } from 'typebox';
 import type { AuditedResource } from '../../../platform/http/audited-resource.ts';
 import { secretQuery } from '../../../platform/http/secret-fields.ts';
-import { parseTypeId } from '../../../platform/ids.ts';
+import { parseTypeId } from '../../../platform/values/ids.ts';
 import { findWebhook } from './endpoint-queries.ts';
 import { presentWebhook } from './endpoints.ts';
 

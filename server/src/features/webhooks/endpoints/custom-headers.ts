@@ -2,8 +2,8 @@
  * Static headers that a webhook adds to its deliveries, such as an `Authorization` for a gateway.
  */
 import { fieldError } from '../../../platform/http/errors.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { headersContext } from './secrets.ts';
 
 export type CustomHeaders = Readonly<Record<string, string>>;

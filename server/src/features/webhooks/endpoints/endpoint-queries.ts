@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
 import type { DisabledReason, WebhookStatus } from '../tables.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import type { StoredOptions, WebhookOptions } from './options.ts';
 
 const shownColumns = [

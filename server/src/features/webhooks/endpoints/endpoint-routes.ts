@@ -14,7 +14,7 @@ import {
 import { fieldError } from '../../../platform/http/errors.ts';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import { presentStats } from '../deliveries/deliveries.ts';
 import { countDeliveries } from '../deliveries/delivery-queries.ts';
 import { requireHeaders } from './custom-headers.ts';

@@ -14,10 +14,10 @@ import {
   parseTypeId,
   type OrganizationId,
   type WebhookId,
-} from '../../../platform/ids.ts';
+} from '../../../platform/values/ids.ts';
 import type { WebhookStatus } from '../tables.ts';
-import { formatTimestamp } from '../../../platform/time.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import { formatTimestamp } from '../../../platform/values/time.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import {
   countWebhooks,
   deleteWebhook,

@@ -4,7 +4,7 @@
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { fieldError } from '../../../platform/http/errors.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import {
   https,
   schemesOf,

@@ -1,6 +1,6 @@
 /** Encryption and decryption of signing secrets between the database and the sender. */
 import { LRUCache } from 'lru-cache';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import type { Credentials } from '../sending/destinations/destination.ts';
 import { credentialsContext } from './options.ts';
 import { signingKey, type SigningKey, type SigningKeys } from '../sending/signing.ts';

@@ -1,6 +1,6 @@
 /** Composes and sends a notice. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';
 import { findWebhook, type WebhookRow } from '../endpoints/endpoint-queries.ts';
 import { requireWebhookId } from '../endpoints/endpoints.ts';

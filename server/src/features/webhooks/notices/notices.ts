@@ -4,7 +4,7 @@
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
-import type { Hints } from '../../../platform/hints.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
 import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
 import { enqueue } from '../../../platform/queue/queue.ts';
 import { OneOf } from '../../../platform/http/schemas.ts';

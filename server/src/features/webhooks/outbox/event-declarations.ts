@@ -1,7 +1,7 @@
 /** How features declare the kinds of events that webhooks receive. */
 import type { Static, TSchema } from 'typebox';
 import type { Db } from '../../../platform/database/database.ts';
-import { extensionPoint } from '../../../platform/extension-point.ts';
+import { extensionPoint } from '../../../platform/feature/extension-point.ts';
 
 export type DeclaredEvent<Data extends TSchema = TSchema> = {
   readonly description: string;

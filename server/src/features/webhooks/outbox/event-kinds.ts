@@ -1,7 +1,7 @@
 /** The kinds of events that webhooks receive, the subscriptions to them, and the request body. */
 import { Type } from 'typebox';
 import { Timestamp } from '../../../platform/http/schemas.ts';
-import type { ExtensionsOf } from '../../../platform/extension-point.ts';
+import type { ExtensionsOf } from '../../../platform/feature/extension-point.ts';
 import type { EventData, WebhookEventKind } from '../webhooks.ts';
 import type { PayloadVersion, WebhookOptions } from '../endpoints/options.ts';
 import { passes } from './filter.ts';

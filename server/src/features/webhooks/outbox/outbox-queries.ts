@@ -3,7 +3,7 @@ import { sql, type CompiledQuery } from 'kysely';
 import { subscriptionsTo } from './event-kinds.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
 import { currentSpan } from '../../../platform/tracing/tracing.ts';
-import { awaitedLater } from '../../../platform/awaited-later.ts';
+import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import { sendAhead, type Db, type Tx } from '../../../platform/database/database.ts';
 
 export type Recipients = { readonly now: Date; readonly subscribers: readonly Subscriber[] };

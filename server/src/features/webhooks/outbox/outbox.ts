@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Tx } from '../../../platform/database/database.ts';
-import { newTypeIdAt } from '../../../platform/ids.ts';
+import { newTypeIdAt } from '../../../platform/values/ids.ts';
 import {
   insertDelivery,
   insertEvent,

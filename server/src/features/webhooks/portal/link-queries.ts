@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
-import type { OrganizationId } from '../../../platform/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 
 const shownColumns = ['link_id', 'customer', 'created_at', 'expires_at'] as const;
 const isOpen = sql<boolean>`expires_at > clock_timestamp()`;

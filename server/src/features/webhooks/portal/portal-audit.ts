@@ -3,8 +3,8 @@
  * them.
  */
 import type { Tx } from '../../../platform/database/database.ts';
-import { extensionPoint, type ExtensionsOf } from '../../../platform/extension-point.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import { extensionPoint, type ExtensionsOf } from '../../../platform/feature/extension-point.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 
 export type PortalChange = {
   readonly organizationId: OrganizationId;

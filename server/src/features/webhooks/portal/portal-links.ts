@@ -5,7 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
-import { newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import {
   countLinks,
   deleteLink,

@@ -10,8 +10,8 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { readPage, type ListCursors } from '../../../platform/http/list-cursor.ts';
 import { Closed, IdParams, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import type { WebhookId } from '../../../platform/ids.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { WebhookId } from '../../../platform/values/ids.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import {
   countListed,
   getDelivery,

@@ -10,7 +10,7 @@ import { atEnd } from '../../../../test/database.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { freePort, send } from '../../../../test/service.ts';
 import { hostileTexts } from '../../../../test/world/hostile-texts.ts';
-import { dayMs } from '../../../platform/time.ts';
+import { dayMs } from '../../../platform/values/time.ts';
 import { expireWebhookData } from '../deliveries/maintenance.ts';
 import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
 

@@ -1,6 +1,6 @@
 /** Bodies whose data is read when they are sent. */
 import type { Db } from '../../../platform/database/database.ts';
-import type { ExtensionsOf } from '../../../platform/extension-point.ts';
+import type { ExtensionsOf } from '../../../platform/feature/extension-point.ts';
 import { dataAtSending } from '../outbox/event-declarations.ts';
 import type { BodyAtSending } from './attempt.ts';
 

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
-import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { DeliveryId, OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import { isFree, turnEnd } from './turn-queries.ts';
 
 export type ClaimedDelivery = {

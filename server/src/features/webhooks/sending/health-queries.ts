@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
-import type { OrganizationId, WebhookId } from '../../../platform/ids.ts';
+import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 
 /** Rows are locked in id order, so that two senders can't deadlock. */
 const locked = (webhookIds: readonly string[], condition: ReturnType<typeof sql>) => sql`

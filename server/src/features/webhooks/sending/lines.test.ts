@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { WebhookId } from '../../../platform/ids.ts';
+import type { WebhookId } from '../../../platform/values/ids.ts';
 import { lineStart, type ClaimedDelivery } from './claim-queries.ts';
 import { Lines } from './lines.ts';
 

@@ -8,7 +8,7 @@ import { beforeEach, test } from 'node:test';
 import { atEnd } from '../../../../test/database.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { newTypeId, type OrganizationId } from '../../../platform/ids.ts';
+import { newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { cause, fillLine } from '../webhooks.fixture.ts';
 import { answerBadly, badAnswerOf, startSilentPort } from './neighbours.fixture.ts';
 import { db, organizationId, otherOrganizationId, register, start } from './sender.fixture.ts';

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import { BatchWriter } from '../../../platform/batch-writer.ts';
+import { BatchWriter } from '../../../platform/async/batch-writer.ts';
 import { isDatabaseAway } from '../../../platform/database/database-errors.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { applyHealth, healthChanges } from './health.ts';

@@ -1,6 +1,6 @@
 /** One claimed delivery being sent: the record and the log line of its attempt. */
 import type { Logger } from 'pino';
-import type { BagMember } from '../../../platform/bag.ts';
+import type { BagMember } from '../../../platform/memory/bag.ts';
 import { writeAttemptLine } from './attempt-log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { AttemptRecord } from './record-queries.ts';

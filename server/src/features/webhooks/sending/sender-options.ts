@@ -2,9 +2,9 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
-import type { Hints } from '../../../platform/hints.ts';
+import type { Hints } from '../../../platform/hints/hints.ts';
 import type { Tracing } from '../../../platform/tracing/tracing.ts';
-import type { Vault } from '../../../platform/vault.ts';
+import type { Vault } from '../../../platform/secrets/vault.ts';
 import type { Decision, DeliveryError } from './schedule.ts';
 import type { BodyAtSending } from './attempt.ts';
 import type { WebhookChanges } from '../endpoints/endpoint-changes.ts';

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../../../platform/database/database.ts';
 import { parseAllowList } from '../../../platform/egress/allow-list.ts';
 import { createEgress } from '../../../platform/egress/egress.ts';
-import { createVault } from '../../../platform/vault.ts';
+import { createVault } from '../../../platform/secrets/vault.ts';
 import { startDeliverySender } from './sender.ts';
 
 const [connectionJson = '', key = '', clockOffsetMs = '0'] = process.argv.slice(2);

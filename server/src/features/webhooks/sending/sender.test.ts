@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { startReceiver, type Received, type Receiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
 import { inTransaction } from '../../../platform/database/database.ts';
-import { newTypeId } from '../../../platform/ids.ts';
-import { createVault } from '../../../platform/vault.ts';
+import { newTypeId } from '../../../platform/values/ids.ts';
+import { createVault } from '../../../platform/secrets/vault.ts';
 import { rotateSecret } from '../endpoints/endpoints.ts';
 import {
   causeMany,

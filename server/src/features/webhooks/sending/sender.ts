@@ -24,9 +24,9 @@
  *    `ready` or `scheduled`.
  */
 import { hostname } from 'node:os';
-import { Bag } from '../../../platform/bag.ts';
-import { background, sleep } from '../../../platform/lifecycle.ts';
-import { Doorbell } from '../../../platform/hints.ts';
+import { Bag } from '../../../platform/memory/bag.ts';
+import { background, sleep } from '../../../platform/async/lifecycle.ts';
+import { Doorbell } from '../../../platform/hints/hints.ts';
 import { attemptDelivery, type AttemptParts } from './attempt.ts';
 import { withinSpan } from '../../../platform/tracing/tracing.ts';
 import { endAttemptSpan, startAttemptSpan } from './attempt-span.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../../test/database.ts';
-import { createMetrics } from '../../../platform/metrics.ts';
+import { createMetrics } from '../../../platform/metrics/metrics.ts';
 import { observeDeliveries } from './sending-metrics.ts';
 
 test('attempts are counted by outcome and class of failure; what was given back has no times', async () => {

@@ -1,5 +1,5 @@
 import type { Db } from '../../../platform/database/database.ts';
-import type { Metrics } from '../../../platform/metrics.ts';
+import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import { measureLine } from './metric-queries.ts';
 import type { DeliveryReport } from './sender-options.ts';
 

@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
 import { inTransaction } from '../../../platform/database/database.ts';
-import { newTypeId } from '../../../platform/ids.ts';
-import { createVault, loadEncryptionKey } from '../../../platform/vault.ts';
+import { newTypeId } from '../../../platform/values/ids.ts';
+import { createVault, loadEncryptionKey } from '../../../platform/secrets/vault.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
 import { cause, startWebhookService } from '../webhooks.fixture.ts';
 

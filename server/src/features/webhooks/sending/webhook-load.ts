@@ -1,5 +1,5 @@
 /** What the slots know about a webhook while it has sends, and for a while afterwards. */
-import { Bag, type BagMember } from '../../../platform/bag.ts';
+import { Bag, type BagMember } from '../../../platform/memory/bag.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**

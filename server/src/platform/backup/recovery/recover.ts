@@ -6,10 +6,10 @@
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
-import type { DataDirectory } from '../../data-directory.ts';
+import type { DataDirectory } from '../../data-directory/data-directory.ts';
 import { PASSWORD_FILE } from '../../postgres/password.ts';
 import { recoverCluster } from '../../postgres/recover-cluster.ts';
-import { ConfigurationError } from '../../settings.ts';
+import { ConfigurationError } from '../../settings/settings.ts';
 import { sync } from '../../storage/durable.ts';
 import type { Repository } from '../repository.ts';
 import {

@@ -2,7 +2,7 @@
  * `nats://user:password@one:4222,two:4222/STREAM?replicas=3`: the JetStream that holds the event
  * log.
  */
-import type { Parsed, Parser } from '../../config-values.ts';
+import type { Parsed, Parser } from '../../settings/config-values.ts';
 
 export type StreamUrl = {
   /** `host:port` of the initial servers; the rest of a cluster is discovered through them. */

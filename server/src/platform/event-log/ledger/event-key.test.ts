@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { mock, test } from 'node:test';
 import fc from 'fast-check';
-import { newUuid7 } from '../../uuid7.ts';
+import { newUuid7 } from '../../values/uuid7.ts';
 import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
 
 const scope = keyScope('org_a');

@@ -1,7 +1,7 @@
 /** The SQL for reading the event log in pages. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../database/database.ts';
-import { dayMs } from '../../time.ts';
+import { dayMs } from '../../values/time.ts';
 import type { StreamPlace } from '../block-stream.ts';
 import { oldestUnseen, type BlockKey, type Place } from './position.ts';
 

@@ -10,7 +10,7 @@ import { Client } from 'pg';
 import { openTestDatabase } from '../../../../test/database.ts';
 import { until } from '../../../../test/waiting.ts';
 import { poolConnection, type Db } from '../../database/database.ts';
-import { dayMs } from '../../time.ts';
+import { dayMs } from '../../values/time.ts';
 import { encodeBlock } from '../block-codec.ts';
 import { drain, idsOf, sample, type SampleEvent } from '../conformance-parts.ts';
 import type { LogPosition } from '../event-log.ts';

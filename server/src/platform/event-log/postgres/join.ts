@@ -20,8 +20,8 @@
  */
 import { isContention } from '../../database/database-errors.ts';
 import { inTransaction, type Tx } from '../../database/database.ts';
-import { sleep } from '../../lifecycle.ts';
-import { dayMs } from '../../time.ts';
+import { sleep } from '../../async/lifecycle.ts';
+import { dayMs } from '../../values/time.ts';
 import { blockText, decodeBlock, encodeBlockText } from '../block-codec.ts';
 import type { BlockStream } from '../block-stream.ts';
 import {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { openTestDatabase } from '../../../../test/database.ts';
-import { dayMs } from '../../time.ts';
+import { dayMs } from '../../values/time.ts';
 import { encodeBlock } from '../block-codec.ts';
 import { sample } from '../conformance-parts.ts';
 import { logUnderTest } from './postgres-log.fixture.ts';

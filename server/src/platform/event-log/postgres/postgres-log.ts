@@ -11,7 +11,7 @@ import {
 import { inTransaction, type DatabaseConnection, type Db } from '../../database/database.ts';
 import { currentSnapshot } from '../../database/snapshots.ts';
 import type { ElectedChore } from '../../leases/elected-chore.ts';
-import { hourMs } from '../../time.ts';
+import { hourMs } from '../../values/time.ts';
 import { encodeBlock, withoutPlaces } from '../block-codec.ts';
 import { dayOf, type BlockStream, type BytesToStore } from '../block-stream.ts';
 import type { AddedBlock, BlockDraft, EventLog, LogEntry } from '../event-log.ts';

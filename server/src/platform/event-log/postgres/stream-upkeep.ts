@@ -8,7 +8,7 @@
  * days are removed one day later than the blocks, because a block may be stored at midnight.
  */
 import { inTransaction, type Db } from '../../database/database.ts';
-import { dayMs } from '../../time.ts';
+import { dayMs } from '../../values/time.ts';
 import { dayOf, type BlockStream } from '../block-stream.ts';
 import {
   addGarbage,

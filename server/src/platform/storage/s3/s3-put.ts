@@ -10,7 +10,7 @@
 import { constants } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
 import type { CompletedPart } from '@aws-sdk/client-s3';
-import { untilAborted } from '../../until-aborted.ts';
+import { untilAborted } from '../../async/until-aborted.ts';
 import {
   isAbsent,
   StorageUnsupportedError,

@@ -13,7 +13,7 @@ import path from 'node:path';
 import { addAbortSignal, type Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
-import { coalesce } from '../../coalesce.ts';
+import { coalesce } from '../../async/coalesce.ts';
 import { forEachOf, makeFolder } from '../durable.ts';
 import { joined, keyOf } from '../joined.ts';
 import { isKey, keySegments } from '../keys.ts';

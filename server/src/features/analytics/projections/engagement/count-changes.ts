@@ -2,8 +2,8 @@
  * Counts the views and sessions touched by a pass: subtracts their old states and adds the new
  * ones.
  */
-import { dayMs, hourMs } from '../../../../platform/time.ts';
-import { localMoment } from '../../../../platform/zone-clock.ts';
+import { dayMs, hourMs } from '../../../../platform/values/time.ts';
+import { localMoment } from '../../../../platform/values/zone-clock.ts';
 import type { ViewerSecrets } from '../../../organizations/organizations.ts';
 import { hashText, hashViewer, memberOf, type Hash } from '../../statistics/viewer-key.ts';
 import { addToBreakdown, positionStep } from './content-detail.ts';

@@ -3,7 +3,7 @@
  * written as whole values. The most recently used of these stay in memory. As with states, a
  * process that loses its lease or fails must call `forget`.
  */
-import { dayMs } from '../../../../platform/time.ts';
+import { dayMs } from '../../../../platform/values/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import {

@@ -3,9 +3,9 @@
  * states of each view and session from the events of this pass alone. It knows nothing about the
  * tables.
  */
-import { dayMs, hourMs } from '../../../../platform/time.ts';
+import { dayMs, hourMs } from '../../../../platform/values/time.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
-import type { ZoneClock } from '../../../../platform/zone-clock.ts';
+import type { ZoneClock } from '../../../../platform/values/zone-clock.ts';
 import { sessionOwnerOf, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
 import { addToBreakdown, emptyDetail, type ContentDetail } from './content-detail.ts';
 import {

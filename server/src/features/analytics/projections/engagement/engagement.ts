@@ -5,7 +5,7 @@ import type {
   ProjectionWriter,
 } from '../../../../platform/projections/projection.ts';
 import { readGeneration, writeGeneration } from '../../../../platform/projections/queries.ts';
-import type { ZoneClock } from '../../../../platform/zone-clock.ts';
+import type { ZoneClock } from '../../../../platform/values/zone-clock.ts';
 import {
   noItem,
   type EventBlock,

@@ -4,7 +4,7 @@
  * counters do.
  */
 import type { Db, Tx } from '../../../../platform/database/database.ts';
-import { extensionPoint } from '../../../../platform/extension-point.ts';
+import { extensionPoint } from '../../../../platform/feature/extension-point.ts';
 import type { Expiry, Viewer } from '../../../../platform/projections/projection.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
 import type { SessionState } from './session-state.ts';

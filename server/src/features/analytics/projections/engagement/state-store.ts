@@ -15,7 +15,7 @@
  * The cache is valid only while a single process writes and its transactions commit. A process that
  * loses its lease or fails must call `forget`.
  */
-import { dayMs } from '../../../../platform/time.ts';
+import { dayMs } from '../../../../platform/values/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import { RecentRecords, type RecordCodec } from '../../statistics/recent-records.ts';
 import { selectStates, upsertStates, type StateTableName } from './state-queries.ts';

@@ -1,8 +1,8 @@
-import { dayMs } from '../../../../platform/time.ts';
+import { dayMs } from '../../../../platform/values/time.ts';
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LoggedEvent } from '../../../events/events.ts';
-import { hourMs } from '../../../../platform/time.ts';
+import { hourMs } from '../../../../platform/values/time.ts';
 import { createRandom, makeTraffic, shuffled } from '../../reports/traffic.fixture.ts';
 import { hashText } from '../../statistics/viewer-key.ts';
 import { addViewCounts, columnIndex, emptyContentCounts } from './contribution.ts';

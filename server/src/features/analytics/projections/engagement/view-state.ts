@@ -17,7 +17,7 @@
  * (watchProgress.currentTime) is used only if no event reports a watch time, because seeking is not
  * watching.
  */
-import { hourMs } from '../../../../platform/time.ts';
+import { hourMs } from '../../../../platform/values/time.ts';
 import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
 import {
   addLabels,

@@ -5,7 +5,7 @@ import {
   timestampArray,
 } from '../../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
-import type { Viewer } from '../../../../platform/feature.ts';
+import type { Viewer } from '../../../../platform/feature/feature.ts';
 import { otherLabel } from '../../../events/events.ts';
 import { earlierLabel } from '../engagement/label.ts';
 

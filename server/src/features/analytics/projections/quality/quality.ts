@@ -5,8 +5,8 @@
  * This is the only place where the order of events can matter, and only for organizations that
  * exceed that number.
  */
-import { dayMs, hourMs } from '../../../../platform/time.ts';
-import type { ZoneClock } from '../../../../platform/zone-clock.ts';
+import { dayMs, hourMs } from '../../../../platform/values/time.ts';
+import type { ZoneClock } from '../../../../platform/values/zone-clock.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import {
   isFixed,

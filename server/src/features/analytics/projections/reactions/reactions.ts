@@ -5,7 +5,7 @@
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
-import type { Viewer } from '../../../../platform/feature.ts';
+import type { Viewer } from '../../../../platform/feature/feature.ts';
 import {
   erasureKey,
   replacementEventId,

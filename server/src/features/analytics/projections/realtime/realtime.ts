@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter, Viewer } from '../../../../platform/projections/projection.ts';
-import { minuteMs } from '../../../../platform/time.ts';
+import { minuteMs } from '../../../../platform/values/time.ts';
 import {
   noItem,
   type EventBlock,

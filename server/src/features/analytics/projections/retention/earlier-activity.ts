@@ -1,5 +1,5 @@
-import { dayMs } from '../../../../platform/time.ts';
-import { clockOf } from '../../../../platform/zone-clock.ts';
+import { dayMs } from '../../../../platform/values/time.ts';
+import { clockOf } from '../../../../platform/values/zone-clock.ts';
 import { OrganizationClocks } from '../../../organizations/organizations.ts';
 import { inTransaction, type Db } from '../../../../platform/database/database.ts';
 import { setSearchPath } from '../../../../platform/projections/queries.ts';

@@ -1,4 +1,4 @@
-import { dayMs } from '../../../../platform/time.ts';
+import { dayMs } from '../../../../platform/values/time.ts';
 import { sql } from 'kysely';
 import {
   bytesArray,

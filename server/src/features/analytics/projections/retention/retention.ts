@@ -1,6 +1,6 @@
 /** The projection `retention`: cohorts of viewers by their first day, and how many came back. */
-import { dayMs } from '../../../../platform/time.ts';
-import type { ZoneClock } from '../../../../platform/zone-clock.ts';
+import { dayMs } from '../../../../platform/values/time.ts';
+import type { ZoneClock } from '../../../../platform/values/zone-clock.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import { getOrMake, isSameSession } from '../engagement/engagement-pass.ts';

@@ -1,4 +1,4 @@
-import { hourMs } from '../../../../platform/time.ts';
+import { hourMs } from '../../../../platform/values/time.ts';
 
 /**
  * How new an item is: 2^(−age / half-life), 1 for one that has just appeared. The age counts from

@@ -9,14 +9,14 @@ import {
   FF_DECODER_LIBDAV1D,
   type AVMediaType,
 } from 'node-av/constants';
-import { check, received, required } from '../../child/engine.ts';
+import { check, received, required } from '../../child/engine/engine.ts';
 import {
   audioInput,
   FrameGraph,
   GRAPH_AUDIO_OUTPUT,
   GRAPH_OUTPUT,
   videoInput,
-} from '../../child/frame-graph.ts';
+} from '../../child/engine/frame-graph.ts';
 
 export type Picture = { readonly seconds: number; readonly luma: Buffer };
 

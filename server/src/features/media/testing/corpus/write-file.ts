@@ -38,10 +38,10 @@ import {
   AV_PKT_DATA_DOVI_CONF,
   type FFVideoEncoder,
 } from 'node-av/constants';
-import { check, required } from '../../child/engine.ts';
-import { encode } from '../../child/encoders.ts';
-import { FrameGraph, GRAPH_AUDIO_OUTPUT, GRAPH_OUTPUT } from '../../child/frame-graph.ts';
-import { matrixForRotation } from '../../child/orientation.ts';
+import { check, required } from '../../child/engine/engine.ts';
+import { encode } from '../../child/engine/encoders.ts';
+import { FrameGraph, GRAPH_AUDIO_OUTPUT, GRAPH_OUTPUT } from '../../child/engine/frame-graph.ts';
+import { matrixForRotation } from '../../child/picture/orientation.ts';
 import type { AudioRecipe, Recipe, StreamRecipe, SubtitleRecipe, VideoRecipe } from './recipe.ts';
 
 /** Writes a recipe's file with the packaged FFmpeg, independently of how other clips are made. */

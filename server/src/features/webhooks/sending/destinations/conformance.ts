@@ -7,7 +7,7 @@ import { atEnd } from '../../../../../test/database.ts';
 import { eventually } from '../../../../../test/waiting.ts';
 import { parseAllowList } from '../../../../platform/egress/allow-list.ts';
 import { createEgress } from '../../../../platform/egress/egress.ts';
-import { newTypeId } from '../../../../platform/ids.ts';
+import { newTypeId } from '../../../../platform/values/ids.ts';
 import { OutdatedStateError } from '../../endpoints/endpoint-changes.ts';
 import type { Credentials, Destination } from './destination.ts';
 import type { Message, SendOptions, Target } from './driver.ts';

@@ -1,0 +1,387 @@
+import { type FeedItem } from '@reelfeed/client';
+import { showCaptions } from '../slide/captions.ts';
+import { Broadcast } from '../playback/broadcast.ts';
+import { Column } from './column.ts';
+import { Conditions } from '../playback/conditions.ts';
+import { FeedList, type Slide, Viewing } from '@reelfeed/client/playing';
+import { FeedPages } from './feed-pages.ts';
+import { type ItemView, type SlideActions } from '../slide/item-view.ts';
+import { type KeyActions } from './keyboard.ts';
+import { menuActions } from '../menu/menu-actions.ts';
+import { type MenuActions } from '../menu/menu-loader.ts';
+import { describe, type Playback, type PlaybackSource } from '../playback/playback.ts';
+import { PlayerPool } from '../playback/player-pool.ts';
+import { type PlayerOptions } from './player-options.ts';
+import { Reactions } from './reactions.ts';
+import { endCard } from './screens.ts';
+import { fill } from '../menu/screens-of-device.ts';
+import { makeSlideView, sourceOf } from './slide-views.ts';
+
+/** A clip that cannot be played is left after this time, unless the viewer acts before. */
+const skipBrokenMs = 4000;
+/** Slides watched before the offer of sound makes itself small. */
+const silentSlides = 2;
+/** Beyond this many slides the oldest are let go of, all of them far behind the viewer. */
+const keptSlides = 300;
+const droppedSlides = 100;
+
+/** Brings list, column and players together: what is watched, what comes next, what the viewer does. */
+export class Player implements SlideActions, KeyActions {
+  readonly list: FeedList;
+  readonly #options: PlayerOptions;
+  readonly #column: Column;
+  readonly #pool: PlayerPool;
+  readonly #end: HTMLElement;
+  readonly #viewing: Viewing;
+  readonly #reactions: Reactions;
+  readonly #conditions: Conditions;
+  readonly #pages: FeedPages;
+  #shownId: string | null = null;
+  #waitsForStart = false;
+  /** Ids of what could not be shown; each is told once. */
+  readonly #broken = new Set<string>();
+  #skipTimer: ReturnType<typeof setTimeout> | undefined;
+  #frame = 0;
+  readonly #broadcast: Broadcast;
+  /** Until the page says that the element is in sight, nothing plays and nothing is told. */
+  #hidden = true;
+
+  constructor(options: PlayerOptions) {
+    this.#options = options;
+    this.#viewing = new Viewing(options.track);
+    this.#reactions = new Reactions(options, this.#viewing);
+    this.#pages = new FeedPages(options, {
+      noteFeed: (feedId) => this.#viewing.noteFeed(feedId),
+      recall: (ids) => void this.#reactions.recall(ids, () => this.#column.views),
+    });
+    this.#conditions = new Conditions(options.device, options.preferences);
+    this.#pool = new PlayerPool(this.#conditions, (playback) => this.#onPlayback(playback));
+    this.#end = endCard(
+      options.texts,
+      () => void this.restart(null),
+      () => {
+        this.#column.jump(0);
+        this.#show();
+      },
+    );
+    this.#column = new Column(options.root, {
+      axis: options.axis,
+      ownsPage: options.ownsPage,
+      makeView: (article, slide) =>
+        makeSlideView(article, slide, {
+          options,
+          actions: this,
+          reactions: this.#reactions,
+          conditions: this.#conditions,
+        }),
+      broken: (slide, error) => {
+        this.#onBroken(slide, error);
+        this.#removeSoon(slide.id);
+      },
+      moved: () => this.#show(true),
+      settled: () => this.#dropOldSlides(),
+    });
+    this.list = new FeedList(
+      (cursor, signal) => this.#pages.read(cursor, signal),
+      () => this.#onList(),
+      (item, error) => this.#onBroken(item, error),
+      true,
+    );
+    this.#broadcast = new Broadcast({
+      read: (id, signal) => options.client.item(id, { signal }),
+      changed: (item) => this.#onBroadcast(item),
+      gone: (id) => this.#onBroadcastGone(id),
+    });
+    this.#drawPosition();
+  }
+
+  /** Reads the feed from its beginning; the item `linkedId` comes before it. */
+  async restart(linkedId: string | null): Promise<void> {
+    await this.list.restart(this.#pages.readLinked(linkedId));
+  }
+
+  /** Ends everything that runs; the player can't be used again. */
+  close(): void {
+    cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#skipTimer);
+    this.#broadcast.follow(null, false);
+    this.#viewing.pause();
+    this.list.stop();
+    this.#pool.close();
+    this.#column.close();
+  }
+
+  step(offset: number): void {
+    this.#column.step(offset);
+  }
+
+  /** Whether a step leads anywhere. */
+  canStep(offset: number): boolean {
+    const target = this.#column.index + offset;
+    return target >= 0 && target <= this.#column.lastIndex;
+  }
+
+  togglePlay(): void {
+    this.#pool.togglePlay();
+  }
+
+  toggleMute(): void {
+    this.#pool.setMuted(!this.#pool.muted);
+    this.#options.preferences.hasSound = !this.#pool.muted;
+    this.#showSound();
+  }
+
+  toggleLike(): void {
+    if (this.#view !== null) this.#reactions.toggleLike(this.#view);
+  }
+
+  toggleSave(): void {
+    if (this.#view !== null) this.#reactions.toggleSave(this.#view);
+  }
+
+  toggleCaptions(): void {
+    const { preferences } = this.#options;
+    preferences.hasCaptions = !preferences.hasCaptions;
+    this.#showCaptions();
+  }
+
+  share(): void {
+    const slide = this.#column.slideAt(0);
+    if (slide !== null) void this.#reactions.share(slide);
+  }
+
+  toggleFullScreen(): void {
+    const video = this.#pool.active?.video;
+    if (video !== undefined) fill(this.#options.host, video);
+  }
+
+  seekBy(seconds: number): void {
+    this.#pool.seekBy(seconds);
+  }
+
+  seekTo(fraction: number): void {
+    this.#pool.seekTo(fraction);
+  }
+
+  /** Loads the watched clip again after it failed. */
+  retry(): void {
+    clearTimeout(this.#skipTimer);
+    const source = this.#source(0);
+    if (source !== null) this.#pool.retry(source);
+  }
+
+  goLive(): void {
+    this.#pool.active?.goToLatest();
+    this.#pool.active?.play();
+  }
+
+  skip(): void {
+    this.#column.step(1);
+  }
+
+  /** The element is out of sight or back: out of sight nobody watches, and nothing plays. */
+  setHidden(hidden: boolean): void {
+    if (hidden === this.#hidden) return;
+    this.#hidden = hidden;
+    if (hidden) {
+      this.#pool.suspend();
+      this.#view?.pictures?.stop();
+      this.#viewing.pause();
+      this.#broadcast.follow(null, false);
+      return;
+    }
+    this.#pool.resume();
+    this.#show();
+  }
+
+  /** The network is back: what failed for want of it is tried again. */
+  async reconnect(): Promise<void> {
+    if (this.#pool.active?.state === 'failed') this.retry();
+    await this.list.retry();
+  }
+
+  /** The menu actions of the active slide. */
+  get menu(): MenuActions {
+    return menuActions(this.#options, this.#pool, this.#reactions, () => this.#column.slideAt(0));
+  }
+
+  get #view(): ItemView | null {
+    return this.#column.view(this.#column.slideAt(0)?.id);
+  }
+
+  #onList(): void {
+    const { slides, phase } = this.list;
+    this.#options.root.setAttribute('aria-busy', String(phase.name === 'loading'));
+    const isFeed = this.#options.contentId === null;
+    const hasEnd = isFeed && phase.name === 'ended' && slides.length > 0;
+    this.#column.update(slides, hasEnd ? this.#end : null);
+    this.#show();
+    this.#options.listChanged(this.list);
+  }
+
+  /** Puts players, buttons and focus where the column is. */
+  #show(isSwipe = false): void {
+    clearTimeout(this.#skipTimer);
+    for (const view of this.#column.views) view.pictures?.stop();
+    const slide = this.#column.slideAt(0);
+    // A clip that was playing when the element was hidden keeps its position.
+    const waits = this.#hidden && this.#pool.active === null;
+    this.#pool.show({
+      previous: waits ? null : this.#source(-1),
+      active: waits ? null : this.#source(0),
+      next: this.#source(waits ? 0 : 1),
+    });
+    if (!this.#hidden) this.#watch(slide, isSwipe);
+    this.#followBroadcast(slide);
+    this.#prepareNeighbours();
+    this.#showSound();
+    this.#showCaptions();
+    this.#showSteps();
+    if (this.#pool.active?.state === 'failed') this.#onFailed();
+    this.#column.takeFocus();
+    void this.list.need(this.#column.index);
+  }
+
+  #followBroadcast(slide: Slide | null): void {
+    const isAwaited = slide?.media.kind === 'announcement';
+    const isFollowed = (isAwaited || slide?.item.isLive === true) && !this.#hidden;
+    this.#broadcast.follow(isFollowed ? slide.id : null, isAwaited);
+  }
+
+  /** A slide is before the viewer's eyes. */
+  #watch(slide: Slide | null, isSwipe: boolean): void {
+    const { ownsPage, contentId } = this.#options;
+    const position = this.list.droppedCount + this.#column.index;
+    const isLinked = slide !== null && this.#pages.linkedIds.includes(slide.id);
+    const linkedBy = isLinked ? this.#options.entryPoint : 'feed';
+    const entryPoint = contentId === null ? linkedBy : 'direct';
+    this.#viewing.show(slide, { position, entryPoint, isSwipe });
+    if (slide !== null && slide.id !== this.#shownId) this.#options.slideShown(slide.item);
+    this.#shownId = slide?.id ?? null;
+    if (slide === null) return;
+    this.#view?.pictures?.turnEvery(slide.item.autoScrollInterval);
+    if (ownsPage) document.title = `${slide.item.title} · ${this.#options.texts.brand}`;
+  }
+
+  /** Other slides load nothing before the watched clip plays. */
+  #prepareNeighbours(): void {
+    this.#view?.loadPictures();
+    this.#waitsForStart = !this.#pool.mayPrepare;
+    if (this.#waitsForStart) return;
+    this.#pool.prepare();
+    for (const view of this.#column.views) view.loadPictures();
+  }
+
+  #showSound(): void {
+    for (const view of this.#column.views) view.showMuted(this.#pool.muted);
+    this.#options.chrome.showUnmute(this.#pool.muted && this.#pool.active !== null);
+  }
+
+  #showCaptions(): void {
+    const { hasCaptions } = this.#options.preferences;
+    const video = this.#pool.active?.video;
+    if (video !== undefined) showCaptions(video, hasCaptions);
+    this.#view?.showCaptions(hasCaptions);
+  }
+
+  #showSteps(): void {
+    const { index, lastIndex, slideCount } = this.#column;
+    const { chrome } = this.#options;
+    chrome.showSteps(
+      slideCount === 0 || lastIndex === 0 ? null : { previous: index > 0, next: index < lastIndex },
+    );
+    if (index >= silentSlides) chrome.shrinkUnmute();
+  }
+
+  #onPlayback(playback: Playback): void {
+    if (playback !== this.#pool.active) {
+      if (playback.state === 'failed') this.#dropBroken(playback);
+      return;
+    }
+    if (playback.state === 'failed') this.#onFailed();
+    if (playback.isBroadcast && playback.video.ended) this.#broadcast.awaitRecording();
+    // The browser may have taken the sound back, which only shows when playing begins.
+    if (playback.state === 'playing') this.#showSound();
+  }
+
+  /**
+   * The broadcast that was waited for has begun when its item can be played; the one that is watched is
+   * over when its item is a video: its recording is watched on.
+   */
+  #onBroadcast(item: FeedItem): void {
+    const slide = this.#column.slideAt(0);
+    if (slide?.id === item.id && slide.media.kind === 'announcement') {
+      if (item.liveStreamStatus === 'idle') this.#view?.showAnnouncement(item);
+      else this.list.replace(item);
+      return;
+    }
+    if (item.isLive) {
+      this.#column.view(item.id)?.showWatching(item.currentViewers);
+      return;
+    }
+    const isWatched = item.id === slide?.id;
+    // It has no length before its recording was processed.
+    if (!isWatched || item.duration === null || this.#pool.active?.video.ended !== true) return;
+    if (this.list.replace(item)) this.retry();
+  }
+
+  /** An announced stream was ended or taken back. A broadcast is away until its recording is there. */
+  #onBroadcastGone(id: string): void {
+    const slide = this.#column.slideAt(0);
+    if (slide?.id === id && slide.media.kind === 'announcement') this.list.remove(id);
+  }
+
+  #onFailed(): void {
+    this.#viewing.fail(this.#pool.active?.failure ?? null);
+    const { texts } = this.#options;
+    const offline = !navigator.onLine;
+    const locked = this.#column.slideAt(0)?.item.protected === true;
+    const broken = locked ? texts.lockedClip : texts.brokenClip;
+    this.#view?.showProblem(offline ? texts.offlineClip : broken);
+    clearTimeout(this.#skipTimer);
+    if (!offline) this.#skipTimer = setTimeout(() => this.skip(), skipBrokenMs);
+  }
+
+  /** A clip that already failed while it was prepared is not shown at all. */
+  #dropBroken({ id, failure }: Playback): void {
+    const isAhead = id !== null && this.#column.slideAt(1)?.id === id;
+    if (!isAhead || !navigator.onLine) return;
+    if (failure !== null) this.#viewing.failAhead(id, failure);
+    this.#removeSoon(id);
+  }
+
+  /** Nothing can be shown of an item. It is told as a clip is that does not play; the others stay. */
+  #onBroken({ id }: { readonly id: string }, error: unknown): void {
+    if (this.#broken.has(id)) return;
+    this.#broken.add(id);
+    this.#viewing.failAhead(id, describe(error));
+  }
+
+  /** Changing the list at once would run inside the very change that is being reported. */
+  #removeSoon(id: string): void {
+    setTimeout(() => this.list.remove(id), 0);
+  }
+
+  #dropOldSlides(): void {
+    if (this.list.slides.length <= keptSlides || this.#column.index < droppedSlides * 2) return;
+    this.list.dropFirst(droppedSlides);
+    this.#onList();
+  }
+
+  #source(offset: number): PlaybackSource | null {
+    const slide = this.#column.slideAt(offset);
+    return sourceOf(this.#column.view(slide?.id), this.#options.permissions);
+  }
+
+  #drawPosition(): void {
+    this.#frame = requestAnimationFrame(() => this.#drawPosition());
+    const playback = this.#pool.active;
+    if (this.#waitsForStart) this.#prepareNeighbours();
+    if (playback === null || this.#hidden) return;
+    this.#viewing.measure(playback.sample(performance.now()));
+    const { currentTime, duration } = playback.video;
+    const bufferedSeconds = currentTime + playback.bufferedAheadSeconds;
+    this.#view?.showBehind(playback.isBehind);
+    this.#view?.seekBar.show(currentTime, duration, bufferedSeconds);
+  }
+}

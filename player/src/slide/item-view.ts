@@ -1,0 +1,368 @@
+import { type FeedItem } from '@reelfeed/client';
+import { showArticle } from './article-link.ts';
+import { attachCaptions } from './captions.ts';
+import { connectMenu, type MenuActions } from '../menu/menu-loader.ts';
+import { element, find, setIcon, setLabel, setName } from '../page/dom.ts';
+import { fillsFrame, formatCount, formatStart } from './format.ts';
+import { type Permission } from '../playback/permissions.ts';
+import { Pictures } from './pictures.ts';
+import { placeholderOf } from './placeholder.ts';
+import { posterOf } from './poster.ts';
+import { type PlaybackState, type PlaybackView } from '../playback/playback.ts';
+import { SeekBar } from './seek-bar.ts';
+import { type ArticleCard } from '../types.ts';
+import { webAddress, type Slide } from '@reelfeed/client/playing';
+import { type Texts } from '../texts.ts';
+
+/** Actions on the active slide. Other slides are inert. */
+export type SlideActions = {
+  togglePlay(): void;
+  toggleLike(): void;
+  toggleSave(): void;
+  toggleMute(): void;
+  toggleCaptions(): void;
+  share(): void;
+  readonly menu: MenuActions;
+  retry(): void;
+  skip(): void;
+  seekTo(fraction: number): void;
+  goLive(): void;
+};
+
+/** One slide in the column: the words, the buttons and the place for the picture. */
+export class ItemView implements PlaybackView {
+  readonly slide: Slide;
+  readonly surface: HTMLButtonElement;
+  readonly seekBar: SeekBar;
+  /** Null for a video. */
+  readonly pictures: Pictures | null;
+  readonly #article: HTMLElement;
+  readonly #media: HTMLElement;
+  readonly #texts: Texts;
+  readonly #savesBytes: boolean;
+  #video: HTMLVideoElement | null = null;
+  #permission: Permission | null = null;
+  /** The thumbnail that waits until it may be loaded. */
+  #waitingThumbnail: string | null = null;
+  #mayLoadPictures = false;
+  #mounted = true;
+  #isBehind: boolean | null = null;
+
+  constructor(
+    article: HTMLElement,
+    slide: Slide,
+    parts: {
+      actions: SlideActions;
+      template: HTMLTemplateElement;
+      texts: Texts;
+      articleCard: ((item: FeedItem) => ArticleCard | null) | null;
+      /** Pictures should be small, because the line is slow. */
+      savesBytes: boolean;
+    },
+  ) {
+    const { actions, template, texts, articleCard, savesBytes } = parts;
+    this.slide = slide;
+    this.#article = article;
+    this.#texts = texts;
+    this.#savesBytes = savesBytes;
+    article.replaceChildren(document.importNode(template.content, true));
+    this.#media = this.#part('.media', HTMLElement);
+    this.surface = this.#part('.surface', HTMLButtonElement);
+    this.seekBar = new SeekBar(this.#part('.seek', HTMLElement), actions, texts);
+    this.pictures = slide.media.kind === 'pictures' ? new Pictures(slide.item.title, texts) : null;
+    this.#writeWords();
+    showArticle(article, { slide, card: articleCard, texts });
+    this.#writePictures();
+    this.#connect(actions);
+    this.showState('empty');
+  }
+
+  /** Empties the slide; the article stays as its place in the column. */
+  unmount(): void {
+    this.#mounted = false;
+    this.pictures?.stop();
+    this.#article.replaceChildren();
+    this.#article.classList.remove('started', 'paused', 'fills', 'sound-only', 'seeking');
+  }
+
+  mount(video: HTMLVideoElement): void {
+    video.setAttribute('aria-label', this.slide.item.title);
+    this.#video = video;
+    attachCaptions(video, this.#permission?.captionTracks ?? this.slide.item.captionTracks);
+    this.#media.prepend(video);
+    this.#article.classList.remove('started');
+  }
+
+  /** The item is protected, and this is where its pictures and captions are. */
+  permit(permission: Permission): void {
+    this.#permission = permission;
+    if (!this.#mounted) return;
+    this.#showThumbnail(posterOf(permission, this.#leastWidth));
+    this.seekBar.storyboard.use(permission.storyboardUrl ?? null);
+    this.pictures?.show(permission.images ?? []);
+    const { captionTracks } = permission;
+    if (captionTracks === undefined || this.#video?.parentNode !== this.#media) return;
+    attachCaptions(this.#video, captionTracks);
+  }
+
+  showState(state: PlaybackState): void {
+    // A far jump empties the slide before its player hears of it.
+    if (!this.#mounted) return;
+    const isVideo = this.slide.media.kind === 'video';
+    const stopped = state === 'paused' || state === 'blocked';
+    if (state === 'playing') this.#article.classList.add('started');
+    if (state === 'blocked') this.#showPreview();
+    if (state === 'empty') this.#article.classList.remove('started');
+    this.#article.classList.toggle('paused', isVideo && stopped);
+    this.#part('.spinner', HTMLElement).hidden = state !== 'loading' && state !== 'buffering';
+    this.#part('.problem', HTMLElement).hidden = state !== 'failed';
+    setName(this.surface, stopped ? this.#texts.play : this.#texts.pause);
+    // A tooltip over the whole picture would only be in the way.
+    this.surface.title = '';
+  }
+
+  showTrouble(isTrying: boolean): void {
+    if (!this.#mounted) return;
+    const trouble = this.#part('.trouble', HTMLElement);
+    trouble.hidden = !isTrying;
+    trouble.textContent = isTrying ? this.#texts.slowClip : '';
+  }
+
+  /** The stream has not begun: says when it will. */
+  showAnnouncement({ publishAt }: FeedItem): void {
+    if (!this.#mounted) return;
+    const { startsSoon, startsAt } = this.#texts;
+    const time = publishAt === null ? null : formatStart(new Date(publishAt), new Date());
+    const notice = this.#part('.trouble', HTMLElement);
+    const text = time === null ? startsSoon : startsAt(time);
+    // Writing it again would be read aloud again.
+    if (notice.textContent !== text) notice.textContent = text;
+    notice.hidden = false;
+  }
+
+  showEnded(): void {
+    if (!this.#mounted) return;
+    this.#part('.spinner', HTMLElement).hidden = true;
+    this.#part('.badges', HTMLElement).replaceChildren(element('span', {}, this.#texts.liveEnded));
+  }
+
+  /** Whether the viewer of a broadcast sees its past: then a button leads to its latest moment. */
+  showBehind(isBehind: boolean): void {
+    if (!this.#mounted || isBehind === this.#isBehind) return;
+    this.#isBehind = isBehind;
+    const button = this.#article.querySelector<HTMLButtonElement>('button.live');
+    if (button === null) return;
+    button.classList.toggle('behind', isBehind);
+    button.disabled = !isBehind;
+    if (isBehind) setName(button, this.#texts.goLive);
+    else setName(button, this.#texts.live);
+  }
+
+  showWatching(viewers: number): void {
+    const badge = this.#mounted ? this.#article.querySelector<HTMLElement>('.watching') : null;
+    if (badge === null) return;
+    badge.hidden = viewers === 0;
+    badge.textContent = this.#texts.watching(formatCount(viewers));
+  }
+
+  /** The pictures of a protected item may not be seen. */
+  showRefusal(): void {
+    if (!this.#mounted) return;
+    this.showProblem(this.#texts.lockedClip);
+    this.#part('.problem', HTMLElement).hidden = false;
+  }
+
+  showProblem(message: string): void {
+    this.#part('.problem p', HTMLElement).textContent = message;
+  }
+
+  showMuted(muted: boolean): void {
+    const button = this.#part('.mute', HTMLButtonElement);
+    setIcon(button, muted ? 'muted' : 'sound');
+    button.setAttribute('aria-pressed', String(!muted));
+  }
+
+  showLiked(liked: boolean, count: number): void {
+    this.#showMark('.like', this.#texts.like, liked, count);
+  }
+
+  showSaved(saved: boolean, count: number): void {
+    this.#showMark('.save', this.#texts.save, saved, count);
+  }
+
+  #showMark(selector: string, name: string, marked: boolean, count: number): void {
+    const button = this.#part(selector, HTMLButtonElement);
+    button.setAttribute('aria-pressed', String(marked));
+    this.#count(button, name, count);
+  }
+
+  showCaptions(shown: boolean): void {
+    this.#part('.captions', HTMLButtonElement).setAttribute('aria-pressed', String(shown));
+  }
+
+  /** A heart that rises from the middle, for a like by double tap. */
+  burst(): void {
+    const heart = this.#part('.burst', SVGSVGElement);
+    heart.classList.remove('shown');
+    // Reading the size makes the browser notice that the animation was taken away.
+    heart.getBoundingClientRect();
+    heart.classList.add('shown');
+  }
+
+  /** Fits the picture to the frame, whose shape changes with the window. */
+  fit(): void {
+    const { width, height } = this.slide.item;
+    const frame = this.#part('.frame', HTMLElement);
+    const fills = fillsFrame(width, height, frame.clientWidth, frame.clientHeight);
+    this.#article.classList.toggle('fills', fills && this.slide.media.kind === 'video');
+  }
+
+  #writeWords(): void {
+    const { item, member } = this.slide;
+    this.#part('.title', HTMLElement).textContent = item.title;
+    this.#fill('.author', item.author);
+    this.#fill('.description', item.description);
+    const badges = this.#part('.badges', HTMLElement);
+    if (item.isLive) {
+      const live = element('button', { className: 'live', type: 'button' }, this.#texts.live);
+      badges.append(live, element('span', { className: 'watching' }));
+      this.showWatching(item.currentViewers);
+    }
+    if (item.section !== null) badges.append(element('span', {}, item.section));
+    if (member !== null) {
+      badges.append(element('span', {}, this.#texts.member(member.position, member.count)));
+    }
+    const tags = this.#part('.tags', HTMLElement);
+    tags.hidden = item.tags.length === 0;
+    tags.append(...item.tags.slice(0, 8).map((tag) => element('li', { dir: 'auto' }, `#${tag}`)));
+  }
+
+  #writePictures(): void {
+    const { item, media } = this.slide;
+    this.#showThumbnail(posterOf(item, this.#leastWidth));
+    this.seekBar.storyboard.use(item.storyboardUrl);
+    this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
+    this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
+    this.#part('.mute', HTMLElement).hidden = media.kind !== 'video';
+    if (media.kind === 'announcement') {
+      this.surface.hidden = true;
+      this.showAnnouncement(item);
+    }
+    if (media.kind !== 'pictures' || this.pictures === null) return;
+    this.surface.hidden = true;
+    this.pictures.show(media.pictures);
+    this.#media.append(this.pictures.root);
+  }
+
+  /** The blurred picture of the hash stands there until the thumbnail has come. */
+  #showThumbnail(url: string | null): void {
+    const placeholder = placeholderOf(this.slide.item.thumbnailHash);
+    const source = webAddress(url) ?? placeholder;
+    if (source === null) return;
+    for (const image of this.#thumbnails) {
+      image.hidden = false;
+      image.style.backgroundImage = placeholder === null ? '' : `url("${placeholder}")`;
+    }
+    this.#waitingThumbnail = source;
+    if (this.#mayLoadPictures) this.loadPictures();
+  }
+
+  get #thumbnails(): HTMLImageElement[] {
+    const names = ['.ambient', '.backdrop', ...(this.pictures === null ? ['.poster'] : [])];
+    return names.map((name) => this.#part(name, HTMLImageElement));
+  }
+
+  /** How wide the thumbnail should be, in the pixels of the screen. */
+  get #leastWidth(): number {
+    if (this.#savesBytes) return 0;
+    return this.#part('.frame', HTMLElement).clientWidth * Math.min(2, devicePixelRatio);
+  }
+
+  /** Loads the thumbnail, now that it keeps nothing from the clip that the viewer waits for. */
+  loadPictures(): void {
+    this.#mayLoadPictures = true;
+    const source = this.#waitingThumbnail;
+    this.#waitingThumbnail = null;
+    if (!this.#mounted) return;
+    this.pictures?.load();
+    if (source === null) return;
+    for (const image of this.#thumbnails) {
+      image.addEventListener('error', () => (image.hidden = true), { once: true });
+      image.addEventListener('load', () => (image.style.backgroundImage = ''), { once: true });
+      image.src = source;
+    }
+  }
+
+  /** A clip that waits for a tap shows what is in it, unless the viewer wants nothing to move. */
+  #showPreview(): void {
+    const preview = webAddress(this.#permission?.previewUrl ?? this.slide.item.previewUrl);
+    const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
+    if (preview !== null && !isCalm) this.#part('.poster', HTMLImageElement).src = preview;
+  }
+
+  #connect(actions: SlideActions): void {
+    const { slide } = this;
+    this.#on('.like', () => actions.toggleLike());
+    this.#on('.save', () => actions.toggleSave());
+    this.#on('.share', () => actions.share());
+    if (slide.item.isLive) this.#on('.live', () => actions.goLive());
+    this.#on('.mute', () => actions.toggleMute());
+    this.#on('.captions', () => actions.toggleCaptions());
+    this.#on('.retry', () => actions.retry());
+    this.#on('.skip', () => actions.skip());
+    const menu = this.#part('.options', HTMLDetailsElement);
+    connectMenu(menu, slide.item, { texts: this.#texts, actions: actions.menu });
+    const sound = this.#part('.mute', HTMLButtonElement);
+    setName(sound, this.#texts.sound);
+    setLabel(sound, this.#texts.sound);
+    const share = this.#part('.share', HTMLButtonElement);
+    this.#count(share, this.#texts.share, slide.item.engagement.shares);
+    const captions = this.#part('.captions', HTMLButtonElement);
+    captions.hidden = !slide.item.captionTracks.some((track) => track.status === 'ready');
+    setName(captions, this.#texts.captions);
+    setLabel(captions, this.#texts.captions);
+    this.#part('.retry', HTMLButtonElement).textContent = this.#texts.retry;
+    this.#part('.skip', HTMLButtonElement).textContent = this.#texts.skip;
+    this.#part('.spinner', HTMLElement).setAttribute('aria-label', this.#texts.loading);
+    this.#on('.more', () => this.#toggleDescription());
+    this.showProblem(this.#texts.brokenClip);
+  }
+
+  /** Offers to open the description when it does not fit. Call when the slide has its size. */
+  measureDescription(): void {
+    const text = this.#part('.description p', HTMLElement);
+    const more = this.#part('.more', HTMLButtonElement);
+    if (this.#part('.description', HTMLElement).classList.contains('open')) return;
+    more.hidden = text.scrollHeight <= text.clientHeight + 1;
+    more.textContent = this.#texts.more;
+  }
+
+  #toggleDescription(): void {
+    const open = this.#part('.description', HTMLElement).classList.toggle('open');
+    const more = this.#part('.more', HTMLButtonElement);
+    more.setAttribute('aria-expanded', String(open));
+    more.textContent = open ? this.#texts.less : this.#texts.more;
+  }
+
+  #fill(selector: string, text: string | null): void {
+    if (text === null || text.trim() === '') return;
+    const part = this.#part(selector, HTMLElement);
+    part.hidden = false;
+    (part.querySelector('p') ?? part).textContent = text;
+  }
+
+  /** Shows a count, or the name while there is none. The spoken name holds what is seen. */
+  #count(button: HTMLElement, name: string, count: number): void {
+    const shown = formatCount(count);
+    setName(button, `${name} ${shown}`.trim());
+    setLabel(button, shown || name);
+  }
+
+  #on(selector: string, action: () => void): void {
+    this.#part(selector, HTMLElement).addEventListener('click', action);
+  }
+
+  #part<T extends Element>(selector: string, type: new () => T): T {
+    return find(this.#article, selector, type);
+  }
+}
