@@ -98,7 +98,7 @@ const nameDebts: readonly string[] = `
   MoversQuery NewExport NewInvitation NewLink NewSession Outcome OvertakenError Pace Part Patience
   People Place Plan PlanRequest Progress Range ReadChunk Replay ResolutionTier Results Retention
   Role Row RunOptions Rung Sample Scalar Schedule Segment Service Session SessionId Settled
-  SigningKeys Slots Source Span StopRequest Target Timestamp TrackName TrackRun Variant Viewer
+  Slots Source Span StopRequest Target Timestamp TrackName TrackRun Variant Viewer
   ViewerDay Visit addContentRoutes addCounts addLinkRoutes allProjections
   changeItems chooseOrganization complete config countEvents countExposures countSessions
   countryName databaseNow dayOf daysOf decide deleteExpiredLinks deleteExpiredSessions
