@@ -94,7 +94,7 @@ const nameDebts: readonly string[] = `
   ClaimRequest Claims ClientCertificate Comparison Condition Config Connection ContentKey Counts
   CrowdedLevel Days Decision Deleted Destination DestinationError Dimension Direction EventBatch
   EventData EventRouteParts Factors Filter Format Interval Invitation Item ItemChange
-  ItemCounts ItemStatistics KeyRequest LadderOptions LinkRow Look Member Metadata Moment
+  ItemCounts ItemStatistics KeyRequest LadderOptions LinkRow Member Metadata Moment
   MoversQuery NewExport NewInvitation NewLink NewSession Outcome OvertakenError Pace Part Patience
   People Place Plan PlanRequest Progress Range ReadChunk Replay ResolutionTier Results Retention
   Role Row RunOptions Rung Sample Scalar Schedule Segment Service Session SessionId Settled
