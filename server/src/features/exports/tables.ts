@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 import type {
   Json,
   NullableTimestamp,
-  TimestampColumn,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 import type { LogPosition } from '../../platform/event-log/event-log.ts';
 import type { Piece } from '../../platform/storage/storage.ts';
@@ -47,7 +47,7 @@ type DataExportTable = {
   row_count: number | null;
   file_size: number | null;
   error_message: string | null;
-  created_at: Generated<TimestampColumn>;
+  created_at: Generated<StoredTimestamp>;
   completed_at: NullableTimestamp;
   expires_at: NullableTimestamp;
   filter: Generated<Json<ReportFilter>>;
@@ -66,7 +66,7 @@ type ExportScheduleTable = {
   filter: Json<ReportFilter>;
   delay_hours: number;
   next_day: string;
-  created_at: Generated<TimestampColumn>;
+  created_at: Generated<StoredTimestamp>;
 };
 
 type ExportDestinationTable = {
@@ -86,11 +86,11 @@ type ExportDestinationTable = {
   number: Generated<number>;
   until: Json<LogPosition> | null;
   revision: Generated<number>;
-  next_at: Generated<TimestampColumn>;
+  next_at: Generated<StoredTimestamp>;
   pushed_rows: Generated<number>;
   pushed_at: NullableTimestamp;
   last_error: string | null;
-  created_at: Generated<TimestampColumn>;
+  created_at: Generated<StoredTimestamp>;
 };
 
 type ExportDestinationFileTable = {

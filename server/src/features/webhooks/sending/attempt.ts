@@ -4,7 +4,7 @@ import { hidden } from '../../../platform/http/secret-fields.ts';
 import type { OpenedSecrets } from '../endpoints/secrets.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
 import { https } from './destinations/destination.ts';
-import { DestinationError, type DestinationAnswer, type Driver } from './destinations/driver.ts';
+import { DestinationError, type WebhookAnswer, type Driver } from './destinations/driver.ts';
 import { readRetryAfter, type AttemptEnd } from './schedule.ts';
 import {
   hiddenValues,
@@ -86,11 +86,7 @@ export async function attemptDelivery(
   const startedAt = performance.now();
   const { webhookId, keys, headers, options } = destination;
   let sent: RawHeaders | null = null;
-  const ended = (
-    end: AttemptEnd,
-    cause: unknown = null,
-    answer: DestinationAnswer | null = null,
-  ) => {
+  const ended = (end: AttemptEnd, cause: unknown = null, answer: WebhookAnswer | null = null) => {
     const hide = secretHider([...Object.values(headers), ...(answer?.secrets ?? [])]);
     return {
       end,

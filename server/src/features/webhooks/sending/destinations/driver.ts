@@ -38,7 +38,7 @@ export type SendOptions = {
 };
 
 /** The destination's response; `statusCode` is null if it has no statuses. */
-export type DestinationAnswer = {
+export type WebhookAnswer = {
   readonly statusCode: number | null;
   readonly retryAfter: string | string[] | undefined;
   readonly body: Buffer;
@@ -57,7 +57,7 @@ export type Driver<To extends Destination = Destination> = (
   target: Target<To>,
   message: Message,
   options: SendOptions,
-) => Promise<DestinationAnswer>;
+) => Promise<WebhookAnswer>;
 
 export type DriverParts = { readonly egress: Egress };
 
@@ -75,7 +75,7 @@ export class DestinationError extends Error {
 }
 
 /** The answer of a broker that has confirmed a message. */
-export const confirmed: DestinationAnswer = {
+export const confirmed: WebhookAnswer = {
   statusCode: null,
   retryAfter: undefined,
   body: Buffer.alloc(0),
