@@ -18,7 +18,7 @@ import { makeExportFile } from '../server/src/features/exports/export-attempt.ts
 import { newExportFile } from '../server/src/features/exports/export-files.ts';
 import { createExport } from '../server/src/features/exports/exports.ts';
 import { startExport } from '../server/src/features/exports/queries.ts';
-import type { Compression, Format } from '../server/src/features/exports/tables.ts';
+import type { Compression, ExportFormat } from '../server/src/features/exports/tables.ts';
 import {
   inTransaction,
   openDatabase,
@@ -71,7 +71,7 @@ async function copyMs(): Promise<number> {
   }
 }
 
-async function exportMs(format: Format, compression: Compression): Promise<number> {
+async function exportMs(format: ExportFormat, compression: Compression): Promise<number> {
   const days = [Date.now() - 86_400_000, Date.now()];
   const [startDate = '', endDate = ''] = days.map((ms) => new Date(ms).toISOString().slice(0, 10));
   const wanted = { dataset: 'events', format, compression, startDate, endDate } as const;

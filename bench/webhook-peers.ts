@@ -11,7 +11,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { newSecret } from '../server/src/features/webhooks/sending/signing.ts';
+import { newSecret } from '../server/src/features/webhooks/endpoints/signing-keys.ts';
 import { connectionToRunningServer } from '../server/src/platform/postgres/running-server.ts';
 import { median, report, type Row } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';

@@ -9,7 +9,8 @@ import { PgBoss } from 'pg-boss';
 import { Pool as Connections } from 'undici';
 import { deliveriesElsewhere } from '../../server/src/features/webhooks/outbox/outbox.ts';
 import { startDeliverySender } from '../../server/src/features/webhooks/sending/sender.ts';
-import { signedHeaders, signingKey } from '../../server/src/features/webhooks/sending/signing.ts';
+import { signingKey } from '../../server/src/features/webhooks/endpoints/signing-keys.ts';
+import { signedHeaders } from '../../server/src/features/webhooks/sending/signing.ts';
 import { cause } from '../../server/src/features/webhooks/webhooks.fixture.ts';
 import { webhookDeliveries } from '../../server/src/features/webhooks/webhooks.ts';
 import {

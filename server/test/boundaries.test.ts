@@ -90,26 +90,18 @@ const faceDebts: readonly string[] = [];
 
 /** Names that stand for several things today, mostly of files that never meet. */
 const nameDebts: readonly string[] = `
-  Answer AttemptParts AttemptResult Batch BatchOptions Breakdown Bucket Change Choice Claim
-  ClaimRequest Claims ClientCertificate Comparison Condition Config Connection ContentKey Counts
-  CrowdedLevel Days Decision Deleted Destination DestinationError Dimension Direction EventBatch
-  EventData EventRouteParts Factors Filter Format Interval Invitation Item ItemChange
-  ItemCounts ItemStatistics KeyRequest LadderOptions LinkRow Look Member Metadata Moment
-  MoversQuery NewExport NewInvitation NewLink NewSession Outcome OvertakenError Pace Part Patience
-  People Place Plan PlanRequest Progress Range ReadChunk Replay ResolutionTier Results Retention
-  Role Row RunOptions Rung Sample Scalar Schedule Segment Service Session SessionId Settled
-  SigningKeys Slots Source Span StopRequest Target Timestamp TrackName TrackRun Variant Viewer
-  ViewerDay Visit addContentRoutes addCounts addLinkRoutes allProjections
-  changeItems chooseOrganization complete config countEvents countExposures countSessions
-  countryName databaseNow dayOf daysOf decide deleteExpiredLinks deleteExpiredSessions
-  deleteFormerViewers deleteLink deleteSession dimensions directions emptyView endOldestSessions
-  entityTag expireAfter forgetItems getOrMake hasPeople hashToken historyDays hourMs insertChunks
-  insertJob insertLink insertSession isBehind isDue isKey judge keptDays keyOf listRuns listen
-  lockOrThrow makeCover masterPlaylist maxItems momentsOf nobody noteFailure openSource placeOf
-  poolOf presentItem propertiesOf readManifest readProgress readRetention readRows readSegments
-  removePieces renewLeases replaceChunk resetPassword restore roles saveProgress seconds
+  AttemptResult BatchOptions ClientCertificate ContentKey DestinationError Dimension Item LinkRow
+  MoversQuery NewExport OvertakenError Patience People ReadChunk SessionId Slots Source
+  addContentRoutes addCounts addLinkRoutes allProjections changeItems chooseOrganization complete
+  config countEvents countExposures countSessions countryName databaseNow dayOf daysOf decide
+  deleteExpiredLinks deleteExpiredSessions deleteFormerViewers deleteLink deleteSession dimensions
+  directions emptyView endOldestSessions entityTag expireAfter forgetItems getOrMake hasPeople
+  hashToken historyDays hourMs insertChunks insertJob insertLink insertSession isBehind isKey judge
+  keyOf listRuns listen lockOrThrow makeCover masterPlaylist momentsOf nobody noteFailure openSource
+  placeOf poolOf presentItem propertiesOf readManifest readProgress readRetention readRows
+  readSegments removePieces renewLeases replaceChunk resetPassword restore saveProgress seconds
   selectChunks selectCrowdedLevels selectExisting selectViewerSets shown startService step tags
-  takeChunks tooLarge usualRate valuesOf wholeDays wholeOrganization
+  takeChunks tooLarge usualRate valuesOf wholeDays
 `
   .trim()
   .split(/\s+/);

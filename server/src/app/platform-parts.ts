@@ -1,7 +1,7 @@
 /** Opens the parts that features are built from. */
 import type { Logger } from 'pino';
 import { createAuditor } from '../features/audit/audit.ts';
-import { directConnection, type Role } from '../platform/settings/config.ts';
+import { directConnection, type ProcessRole } from '../platform/settings/config.ts';
 import { claimDataDirectory } from '../platform/data-directory/data-directory.ts';
 import {
   openDatabase,
@@ -46,7 +46,7 @@ export type FreshKeys = { secretKey: string | null; publishableKey: string | nul
  * All parts that features may ask for. A feature names only the parts it needs, never this type.
  */
 export type PlatformParts = {
-  roles: readonly Role[];
+  roles: readonly ProcessRole[];
   log: Logger;
   metrics: Metrics;
   database: Database;

@@ -1,6 +1,6 @@
 /** Background work of a process, by role. */
 import { randomUUID } from 'node:crypto';
-import type { Role } from '../platform/settings/config.ts';
+import type { ProcessRole } from '../platform/settings/config.ts';
 import type { Chore, Contribution } from '../platform/feature/feature.ts';
 import { electedLoop } from '../platform/leases/elected-chore.ts';
 import { background, every } from '../platform/async/lifecycle.ts';
@@ -22,7 +22,7 @@ export function startWork(
   shutdown: Shutdown,
 ): QueueWorkers | null {
   const { log } = parts;
-  const isOurs = ({ roles = ['worker'] }: { roles?: readonly Role[] }) =>
+  const isOurs = ({ roles = ['worker'] }: { roles?: readonly ProcessRole[] }) =>
     roles.some((role) => parts.roles.includes(role));
   for (const { name, run } of contributions
     .flatMap(({ services }) => services ?? [])

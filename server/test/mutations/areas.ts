@@ -30,6 +30,7 @@ export const areas: Area[] = [
   {
     name: 'sending',
     sources: [
+      'features/webhooks/endpoints/signing-keys.ts',
       'features/webhooks/outbox/filter.ts',
       'features/webhooks/sending/{connecting,lines,schedule,shown-headers,signing}.ts',
       'features/webhooks/sending/{slot-pool,slots}.ts',

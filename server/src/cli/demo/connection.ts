@@ -2,7 +2,7 @@
 import { around, between, type Random } from './random.ts';
 import type { FeedClip } from './feed-clips.ts';
 
-export type Connection = {
+export type DemoConnection = {
   startupMs: number;
   /** The short side, in pixels, of the largest rendition that the connection can stream. */
   shortSide: number;
@@ -13,7 +13,7 @@ export type Connection = {
 };
 
 /** Kinds of connection, weighted by their share of the viewers. */
-export const connections: readonly (readonly [Connection, number])[] = [
+export const connections: readonly (readonly [DemoConnection, number])[] = [
   [{ startupMs: 190, shortSide: 1080, stallsPerMinute: 0.1, stallMs: 300, failing: 0.002 }, 50],
   [{ startupMs: 450, shortSide: 720, stallsPerMinute: 0.6, stallMs: 700, failing: 0.008 }, 35],
   [{ startupMs: 1_300, shortSide: 540, stallsPerMinute: 3, stallMs: 1_500, failing: 0.025 }, 15],
@@ -36,7 +36,7 @@ const failures = [
 
 /** What a player on this connection experiences while `seconds` of a clip are played. */
 export function playOver(
-  connection: Connection,
+  connection: DemoConnection,
   clip: FeedClip,
   seconds: number,
   random: Random,

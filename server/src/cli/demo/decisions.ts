@@ -4,7 +4,7 @@ import { between, pickWeighted, type Random } from './random.ts';
 import type { FeedClip } from './feed-clips.ts';
 import type { DemoViewer } from './viewers.ts';
 
-export type Decision = {
+export type VisitorDecision = {
   /** Seconds of playback until the viewer leaves; longer than the clip if it is replayed. */
   watchSeconds: number;
   likes: boolean;
@@ -23,7 +23,7 @@ const shortestLookSeconds = 0.4;
 /** The share of a clip that a viewer must see before liking, saving or sharing it. */
 const enoughSeen = 0.6;
 
-export function decide(viewer: DemoViewer, clip: FeedClip, random: Random): Decision {
+export function decide(viewer: DemoViewer, clip: FeedClip, random: Random): VisitorDecision {
   const appeal = appealOf(viewer, clip);
   const wanted =
     random() < 0.1 + 0.8 * appeal ? toTheEnd(clip, appeal, random) : partOf(clip, random);

@@ -4,7 +4,7 @@ import { sleep } from '../../platform/async/lifecycle.ts';
 import { autoAdvanceFlag } from './experiments.ts';
 import { readClips, type FeedAccess } from './feed-clips.ts';
 import { between } from './random.ts';
-import { momentsOf, visitId, type Visit } from './visit.ts';
+import { momentsOf, visitId, type DemoVisit } from './visit.ts';
 import { whoComes } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
@@ -29,7 +29,11 @@ export async function runLiveVisits(
  * Events reported when the demo stops are still sent: the service keeps answering until this
  * returns.
  */
-async function watchNow(access: FeedAccess, planned: Visit, signal: AbortSignal): Promise<void> {
+async function watchNow(
+  access: FeedAccess,
+  planned: DemoVisit,
+  signal: AbortSignal,
+): Promise<void> {
   const visit = await asConfigured(access, planned, signal);
   const { identity } = visit.viewer;
   const sessionId = visitId(visit);
@@ -48,7 +52,11 @@ async function watchNow(access: FeedAccess, planned: Visit, signal: AbortSignal)
 }
 
 /** The visit, adjusted to the settings and flags that the viewer gets. */
-async function asConfigured(access: FeedAccess, visit: Visit, signal: AbortSignal): Promise<Visit> {
+async function asConfigured(
+  access: FeedAccess,
+  visit: DemoVisit,
+  signal: AbortSignal,
+): Promise<DemoVisit> {
   const { viewer } = visit;
   const { country } = viewer.identity;
   const { flags } = await createReelfeed({ ...access, ...viewer.identity }).config({

@@ -7,7 +7,7 @@
  */
 import { EventSender, type TrackedEvent } from '@reelfeed/client';
 import { readClips, type FeedAccess, type FeedClips } from './feed-clips.ts';
-import { momentsOf, visitId, type Visit } from './visit.ts';
+import { momentsOf, visitId, type DemoVisit } from './visit.ts';
 import { hourMs, visitsBetween } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
@@ -44,7 +44,7 @@ export function pastEvents(
 }
 
 /** The events as an event queue would have stored them: complete, each with its viewer. */
-function eventsOf(visit: Visit, feed: FeedClips): TrackedEvent[] {
+function eventsOf(visit: DemoVisit, feed: FeedClips): TrackedEvent[] {
   const sessionId = visitId(visit);
   const told = new Map<string, number>();
   return momentsOf(visit, feed).map(({ atMs, event }) => {

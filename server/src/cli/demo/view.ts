@@ -1,16 +1,16 @@
 /** One clip in a viewer's feed: what the app's player reports about it, and when. */
 import type { EngagementEvent } from '@reelfeed/client';
 import { playOver, type Playback } from './connection.ts';
-import { decide, type Decision } from './decisions.ts';
+import { decide, type VisitorDecision } from './decisions.ts';
 import type { FeedClip } from './feed-clips.ts';
 import type { Random } from './random.ts';
 import type { DemoViewer } from './viewers.ts';
 
 /** An event at a time after the start. */
-export type Moment = { atMs: number; event: EngagementEvent };
+export type WatchMoment = { atMs: number; event: EngagementEvent };
 
 export type View = {
-  moments: readonly Moment[];
+  moments: readonly WatchMoment[];
   /** Seconds of playback. */
   watchTime: number;
   /** When the viewer leaves. */
@@ -36,7 +36,7 @@ export function watchClip(viewer: DemoViewer, clip: FeedClip, random: Random): V
     ...stallsOf(clip, playback),
     ...reactionsOf(clip, decision),
   ].toSorted((a, b) => a.second - b.second);
-  const moments: Moment[] = [];
+  const moments: WatchMoment[] = [];
   let stalledMs = 0;
   for (const { second, event } of marks) {
     // A stall is reported when it ends.
@@ -100,7 +100,7 @@ function stallsOf({ id: contentId, duration }: FeedClip, playback: Playback): Ma
 }
 
 /** Likes happen during playback; saves and shares follow after it. */
-function reactionsOf({ id: contentId }: FeedClip, decision: Decision): Mark[] {
+function reactionsOf({ id: contentId }: FeedClip, decision: VisitorDecision): Mark[] {
   const { watchSeconds, likes, saves, sharesTo } = decision;
   const marks: Mark[] = [];
   if (likes) marks.push({ second: watchSeconds * 0.7, event: { event: 'like', contentId } });

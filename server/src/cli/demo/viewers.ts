@@ -1,5 +1,5 @@
 /** The viewers of the demo. They are the same in every installation. */
-import { connections, type Connection } from './connection.ts';
+import { connections, type DemoConnection } from './connection.ts';
 import type { ViewerIdentity } from './feed-clips.ts';
 import { around, between, pickWeighted, randomFrom } from './random.ts';
 
@@ -7,7 +7,7 @@ export type DemoViewer = {
   name: string;
   identity: ViewerIdentity;
   utcOffsetHours: number;
-  connection: Connection;
+  connection: DemoConnection;
   /** Longest time spent on one clip. */
   patienceSeconds: number;
   /** Longest wait for the first frame. */

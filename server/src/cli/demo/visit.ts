@@ -2,13 +2,13 @@
 import type { FeedClips } from './feed-clips.ts';
 import { clipsInVisit } from './decisions.ts';
 import { between, randomFrom } from './random.ts';
-import { watchClip, type Moment } from './view.ts';
+import { watchClip, type WatchMoment } from './view.ts';
 import type { DemoViewer } from './viewers.ts';
 
-export type Visit = { viewer: DemoViewer; startMs: number };
+export type DemoVisit = { viewer: DemoViewer; startMs: number };
 
 /** The id of the session. */
-export function visitId({ viewer, startMs }: Visit): string {
+export function visitId({ viewer, startMs }: DemoVisit): string {
   return `${viewer.name}-${startMs}`;
 }
 
@@ -16,11 +16,11 @@ export function visitId({ viewer, startMs }: Visit): string {
  * The events that the viewer's app reports, in order; times count from the beginning of the visit.
  * Events of a clip depend only on the visit and the clip, whatever else is in the feed.
  */
-export function momentsOf(visit: Visit, { feedId, clips }: FeedClips): Moment[] {
+export function momentsOf(visit: DemoVisit, { feedId, clips }: FeedClips): WatchMoment[] {
   const { viewer } = visit;
   const id = visitId(visit);
   const seen = clips.slice(0, clipsInVisit(viewer, clips.length, randomFrom(id)));
-  const moments: Moment[] = [];
+  const moments: WatchMoment[] = [];
   let atMs = 0;
   for (const [position, clip] of seen.entries()) {
     const { id: contentId } = clip;

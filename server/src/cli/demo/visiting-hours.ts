@@ -1,6 +1,6 @@
 /** When viewers visit, by their local hour. */
 import { pickWeighted, randomFrom, type Random } from './random.ts';
-import type { Visit } from './visit.ts';
+import type { DemoVisit } from './visit.ts';
 import type { DemoViewer } from './viewers.ts';
 
 export const hourMs = 3_600_000;
@@ -16,8 +16,8 @@ function visitsExpected({ visitsPerDay, utcOffsetHours }: DemoViewer, atMs: numb
 }
 
 /** The visits of a viewer that begin in [fromMs, toMs). The result never changes. */
-export function visitsBetween(viewer: DemoViewer, fromMs: number, toMs: number): Visit[] {
-  const visits: Visit[] = [];
+export function visitsBetween(viewer: DemoViewer, fromMs: number, toMs: number): DemoVisit[] {
+  const visits: DemoVisit[] = [];
   for (let atMs = fromMs - (fromMs % hourMs); atMs < toMs; atMs += hourMs) {
     const random = randomFrom(`${viewer.name} at ${atMs}`);
     const count = Math.floor(visitsExpected(viewer, atMs) + random());

@@ -11,14 +11,14 @@
 import { createHash } from 'node:crypto';
 import { openAsBlob } from 'node:fs';
 import { ReelfeedError, type Admin } from '@reelfeed/client/server';
-import type { Metadata, Row } from './rows.ts';
+import type { ImportMetadata, ImportRow } from './rows.ts';
 
-export type Outcome =
+export type ImportOutcome =
   | { status: 'created' | 'existing'; id: string }
   | { status: 'failed'; problem: string };
 
-type FileRow = Row & { source: { file: string } };
-type UrlRow = Row & { source: { url: string } };
+type FileRow = ImportRow & { source: { file: string } };
+type UrlRow = ImportRow & { source: { url: string } };
 
 /** Uploads one local file. Throws the signal's reason, and errors that concern the whole run. */
 export async function bringFile(
@@ -26,7 +26,7 @@ export async function bringFile(
   { metadata, source }: FileRow,
   onProgress: (sentBytes: number) => void,
   signal: AbortSignal,
-): Promise<Outcome> {
+): Promise<ImportOutcome> {
   let firstOffset: number | null = null;
   try {
     const known = await findItem(admin, metadata.externalId, signal);
@@ -78,7 +78,7 @@ export async function bringUrls(
   admin: Admin,
   rows: readonly UrlRow[],
   signal: AbortSignal,
-): Promise<Outcome[]> {
+): Promise<ImportOutcome[]> {
   const items = rows.map(({ metadata, source }) => ({ ...metadata, sourceUrl: source.url }));
   try {
     const { data } = await admin.post('/v1/content/import', { body: { items }, signal });
@@ -99,7 +99,7 @@ type Known = {
   isAbandoned: boolean;
   /** Whether its bytes have yet to arrive. */
   isWaiting: boolean;
-  outcome: Outcome;
+  outcome: ImportOutcome;
 };
 
 async function findItem(
@@ -113,7 +113,7 @@ async function findItem(
   if (item === undefined) return null;
   const { id, uploadStatus, errorReason } = item;
   const isAbandoned = errorReason?.code === 'SOURCE_UNREACHABLE';
-  const outcome: Outcome =
+  const outcome: ImportOutcome =
     errorReason === null
       ? { status: 'existing', id }
       : { status: 'failed', problem: `was imported before and failed: ${errorReason.message}` };
@@ -125,7 +125,7 @@ async function removeItem(admin: Admin, id: string, signal: AbortSignal): Promis
   await admin.post('/v1/content/bulk/delete', { body: { ids: [id] }, signal });
 }
 
-function keyOf(metadata: Metadata): string {
+function keyOf(metadata: ImportMetadata): string {
   return `import-${createHash('sha256').update(JSON.stringify(metadata)).digest('hex')}`;
 }
 
@@ -144,7 +144,7 @@ function problemOf(error: unknown, signal: AbortSignal): string {
   return error.message;
 }
 
-export type Settled = { uploadStatus: string; problem: string | null };
+type Settled = { uploadStatus: string; problem: string | null };
 
 /** The final state of an item; null while it is being processed. */
 export async function findSettled(

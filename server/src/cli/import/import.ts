@@ -7,9 +7,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ReelfeedError, type Admin } from '@reelfeed/client/server';
 import { print, UsageError, type Command } from '../command.ts';
 import { openAdmin } from '../open-admin.ts';
-import { bringFile, bringUrls, findSettled, type Outcome } from './bring.ts';
+import { bringFile, bringUrls, findSettled, type ImportOutcome } from './bring.ts';
 import { ProgressBar } from './progress-bar.ts';
-import { readRows, type BadRow, type Row } from './rows.ts';
+import { readRows, type BadRow, type ImportRow } from './rows.ts';
 
 const usage = `Usage: reelfeed import <folder|file.csv|file.ndjson> [--wait] [--json]
 The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
@@ -19,7 +19,7 @@ const filesAtOnce = 3;
 const urlsAtOnce = 100;
 const askEveryMs = 1_000;
 
-type Result = { place: string } & Outcome;
+type Result = { place: string } & ImportOutcome;
 
 export const importCommand: Command = async (input) => {
   const [target, ...more] = input.positionals;
@@ -35,7 +35,7 @@ export const importCommand: Command = async (input) => {
     if (!(error instanceof ReelfeedError)) throw error;
     throw new UsageError(`The import has ended: ${error.message} Run it again to go on.`);
   });
-  const count = (status: Outcome['status']) =>
+  const count = (status: ImportOutcome['status']) =>
     results.filter((result) => result.status === status).length;
   const totals = {
     created: count('created'),
@@ -50,7 +50,7 @@ export const importCommand: Command = async (input) => {
 
 class Import {
   readonly #admin: Admin;
-  readonly #rows: readonly (Row | BadRow)[];
+  readonly #rows: readonly (ImportRow | BadRow)[];
   readonly #signal: AbortSignal;
   readonly #bar = new ProgressBar(process.stderr);
   readonly #results: Result[];
@@ -59,7 +59,7 @@ class Import {
   #doneBytes = 0;
   #done = 0;
 
-  constructor(admin: Admin, rows: readonly (Row | BadRow)[], signal: AbortSignal) {
+  constructor(admin: Admin, rows: readonly (ImportRow | BadRow)[], signal: AbortSignal) {
     this.#admin = admin;
     this.#rows = rows;
     this.#signal = signal;
@@ -70,8 +70,8 @@ class Import {
   /** Returns the results in row order. */
   async bringAll(isWaiting: boolean): Promise<Result[]> {
     using _bar = this.#bar;
-    const files: [number, Row & { source: { file: string } }][] = [];
-    const urls: [number, Row & { source: { url: string } }][] = [];
+    const files: [number, ImportRow & { source: { file: string } }][] = [];
+    const urls: [number, ImportRow & { source: { url: string } }][] = [];
     for (const [index, row] of this.#rows.entries()) {
       if ('problem' in row) this.#settle(index, { status: 'failed', problem: row.problem });
       else if (isFileRow(row)) files.push([index, row]);
@@ -115,7 +115,7 @@ class Import {
     }
   }
 
-  #settle(index: number, outcome: Outcome): void {
+  #settle(index: number, outcome: ImportOutcome): void {
     const place = this.#rows[index]?.place ?? '';
     this.#done += this.#results[index] === undefined ? 1 : 0;
     this.#results[index] = { place, ...outcome };
@@ -132,10 +132,12 @@ class Import {
   }
 }
 
-const isFileRow = (row: Row): row is Row & { source: { file: string } } => 'file' in row.source;
-const isUrlRow = (row: Row): row is Row & { source: { url: string } } => 'url' in row.source;
+const isFileRow = (row: ImportRow): row is ImportRow & { source: { file: string } } =>
+  'file' in row.source;
+const isUrlRow = (row: ImportRow): row is ImportRow & { source: { url: string } } =>
+  'url' in row.source;
 
-function sizeOf(row: Row | BadRow | undefined): number {
+function sizeOf(row: ImportRow | BadRow | undefined): number {
   return row !== undefined && 'source' in row && 'sizeBytes' in row.source
     ? row.source.sizeBytes
     : 0;

@@ -2,7 +2,7 @@
 const width = 28;
 const drawEveryMs = 100;
 
-export type Progress = { doneBytes: number; totalBytes: number; done: number; total: number };
+type Progress = { doneBytes: number; totalBytes: number; done: number; total: number };
 
 export class ProgressBar implements Disposable {
   readonly #output: NodeJS.WriteStream;

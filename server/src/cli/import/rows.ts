@@ -7,12 +7,12 @@ import { SNIFF_BYTES, sniffMedia } from '../../features/media/media.ts';
 import { UsageError } from '../command.ts';
 
 /** Metadata for `POST /v1/content/upload`; the service validates the values. */
-export type Metadata = Record<string, unknown> & { title: string; externalId: string };
+export type ImportMetadata = Record<string, unknown> & { title: string; externalId: string };
 
-export type Row = {
+export type ImportRow = {
   /** Its place for messages: `row 7` or a path. */
   place: string;
-  metadata: Metadata;
+  metadata: ImportMetadata;
   /** A local file, or a URL that the service fetches. */
   source: { file: string; sizeBytes: number } | { url: string };
 };
@@ -42,12 +42,12 @@ const maxTitleLength = 200;
  *
  * @throws UsageError if the folder or file does not exist, or nothing in it can be read
  */
-export async function readRows(target: string): Promise<(Row | BadRow)[]> {
+export async function readRows(target: string): Promise<(ImportRow | BadRow)[]> {
   const found = await stat(target).catch(() => null);
   if (found === null) throw new UsageError(`There is no ${target}.`);
   if (found.isDirectory()) return readFolder(target);
   const records = readRecords(target, await readFile(target, 'utf8'));
-  const rows: (Row | BadRow)[] = [];
+  const rows: (ImportRow | BadRow)[] = [];
   for (const record of records) {
     rows.push('problem' in record ? record : await toRow(record, path.dirname(target)));
   }
@@ -57,14 +57,14 @@ export async function readRows(target: string): Promise<(Row | BadRow)[]> {
 /**
  * All media in a folder and its subfolders, detected by their first bytes. Does not follow links.
  */
-async function readFolder(folder: string): Promise<(Row | BadRow)[]> {
+async function readFolder(folder: string): Promise<(ImportRow | BadRow)[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
   const files = entries
     .filter((entry) => entry.isFile())
     .map((entry) => path.join(entry.parentPath, entry.name))
     .filter((file) => !path.relative(folder, file).split(path.sep).some(isHidden))
     .toSorted();
-  const rows: (Row | BadRow)[] = [];
+  const rows: (ImportRow | BadRow)[] = [];
   for (const file of files) {
     const place = path.relative(folder, file);
     try {
@@ -85,7 +85,11 @@ async function isMedia(file: string): Promise<boolean> {
   return sniffMedia(head.subarray(0, bytesRead)) !== null;
 }
 
-async function fileRow(file: string, named: string, fields: Record<string, unknown>): Promise<Row> {
+async function fileRow(
+  file: string,
+  named: string,
+  fields: Record<string, unknown>,
+): Promise<ImportRow> {
   const { size } = await stat(file);
   const title = path.basename(file, path.extname(file));
   const metadata = {
@@ -189,7 +193,7 @@ function readCells(place: string, cells: readonly (readonly [string, string])[])
 }
 
 /** File paths are relative to the list that contains them. */
-async function toRow({ place, fields }: Fields, folder: string): Promise<Row | BadRow> {
+async function toRow({ place, fields }: Fields, folder: string): Promise<ImportRow | BadRow> {
   const { file, sourceUrl, ...metadata } = fields;
   if ((file === undefined) === (sourceUrl === undefined)) {
     return { place, problem: 'needs either file or sourceUrl' };

@@ -19,7 +19,7 @@ import {
   type AlertRow,
   type LastJudgement,
 } from './queries.ts';
-import { newState, type AlertRule, type Condition } from './rule.ts';
+import { newState, type AlertRule, type AlertCondition } from './rule.ts';
 import type { AlertPatch, GivenRule, NewAlert } from './schemas.ts';
 
 export const maxAlerts = 100;
@@ -46,7 +46,7 @@ export function readRule(given: GivenRule): AlertRule {
   return rule;
 }
 
-function readCondition(given: GivenRule['condition']): Condition {
+function readCondition(given: GivenRule['condition']): AlertCondition {
   if (given.type !== 'band') return given;
   const { direction = 'both', width = 3.5, weeks = 4, minChange = 0.1 } = given;
   return { type: 'band', direction, width, weeks, minChange };

@@ -17,7 +17,7 @@
 import { hourMs } from '../../platform/values/time.ts';
 import type { WatchedMetric, WindowValue } from '../analytics/analytics.ts';
 
-export type Condition =
+export type AlertCondition =
   | { readonly type: 'above' | 'below'; readonly threshold: number }
   | {
       readonly type: 'band';
@@ -29,7 +29,7 @@ export type Condition =
 
 export type AlertRule = WatchedMetric & {
   readonly windowHours: number;
-  readonly condition: Condition;
+  readonly condition: AlertCondition;
   readonly minData: number;
   readonly cooldownHours: number;
   readonly resolveAfter: number;

@@ -48,7 +48,7 @@ const Band = Closed(
   },
   { description: 'Against the same hours of the weeks before.' },
 );
-export const Condition = Type.Union([Threshold, Band]);
+const Condition = Type.Union([Threshold, Band]);
 
 const ruleFields = {
   ...watched,

@@ -3,7 +3,7 @@ import type {
   DefaultTimestamp,
   Json,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 
 type AlertTable = {
@@ -16,8 +16,8 @@ type AlertTable = {
   calm_windows: Generated<number>;
   opened_at: NullableTimestamp;
   resolved_at: NullableTimestamp;
-  next_window: Timestamp;
-  due_at: Timestamp;
+  next_window: StoredTimestamp;
+  due_at: StoredTimestamp;
   last_judgement: ColumnType<unknown, string | null | undefined, string | null>;
   revision: Generated<number>;
   created_at: DefaultTimestamp;

@@ -3,7 +3,7 @@
  * each number.
  */
 import type { Generated } from 'kysely';
-import type { Json, Timestamp } from '../../platform/database/column-types.ts';
+import type { Json, StoredTimestamp } from '../../platform/database/column-types.ts';
 
 /** The counts of an item or of a part of the audience. */
 type EngagementCounts = {
@@ -39,14 +39,14 @@ export type Grain = 'hour' | 'day' | 'total';
 type ContentCounterTable = EngagementCounts & {
   organization_id: string;
   grain: Grain;
-  period: Timestamp;
+  period: StoredTimestamp;
   content_id: string;
 };
 
 type AudienceCounterTable = EngagementCounts & {
   organization_id: string;
   grain: Exclude<Grain, 'total'>;
-  period: Timestamp;
+  period: StoredTimestamp;
   device: string;
   country: string;
   sessions: Generated<number>;
@@ -76,7 +76,7 @@ type ContentDayTable = {
 type ViewerSetTable = {
   organization_id: string;
   grain: Exclude<Grain, 'total'>;
-  period: Timestamp;
+  period: StoredTimestamp;
   content_id: string;
   sketch: Buffer;
 };
@@ -84,7 +84,7 @@ type ViewerSetTable = {
 type QualityCounterTable = {
   organization_id: string;
   grain: Exclude<Grain, 'total'>;
-  period: Timestamp;
+  period: StoredTimestamp;
   measure: string;
   label: string;
   count: number;
@@ -112,7 +112,7 @@ type ViewerReactionTable = {
   content_id: string;
   reaction: 'like' | 'save';
   viewer_key: Buffer;
-  at: Timestamp;
+  at: StoredTimestamp;
   event_id: string;
   is_set: boolean;
 };
@@ -128,12 +128,12 @@ type LiveViewerTable = {
   organization_id: string;
   content_id: string;
   viewer_key: Buffer;
-  last_at: Timestamp;
+  last_at: StoredTimestamp;
 };
 
 type MinuteCounterTable = {
   organization_id: string;
-  minute: Timestamp;
+  minute: StoredTimestamp;
   content_id: string;
   impressions: Generated<number>;
   plays: Generated<number>;
@@ -145,7 +145,7 @@ type MinuteCounterTable = {
   errors: Generated<number>;
 };
 
-type MinuteViewerSetTable = { organization_id: string; minute: Timestamp; sketch: Buffer };
+type MinuteViewerSetTable = { organization_id: string; minute: StoredTimestamp; sketch: Buffer };
 
 /**
  * The states of views and sessions. The key is the hash of the viewer followed by a hash of the

@@ -159,7 +159,7 @@ export class BackupRuns {
 }
 
 /** Whether a run is due: an interval after the last success, or a delay after a failure. */
-export function isDue(run: RunStatus | undefined, everyMs: number, now = Date.now()): boolean {
+function isDue(run: RunStatus | undefined, everyMs: number, now = Date.now()): boolean {
   const succeededAt = run?.succeededAt?.getTime() ?? 0;
   const failedAt = run?.failedAt?.getTime() ?? 0;
   const waitMs = failedAt > succeededAt ? Math.min(retryMs, everyMs) : 0;

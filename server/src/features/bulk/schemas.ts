@@ -13,7 +13,7 @@ import {
  * Maximum number of items in a request. A larger request is rejected as a whole with a separate
  * error code.
  */
-export const maxItems = 100;
+const maxItems = 100;
 
 const { title, description, tags, section, author, articleUrl, customMetadata } =
   ContentPatch.properties;

@@ -4,7 +4,7 @@ import type { ApiKeyId, OrganizationId, TypeId } from '../../platform/values/ids
 
 export type SessionId = TypeId<'ses'>;
 
-export type NewSession = {
+type NewSession = {
   readonly sessionId: SessionId;
   readonly organizationId: OrganizationId;
   readonly keyId: ApiKeyId;

@@ -1,4 +1,4 @@
-import type { DefaultTimestamp, Timestamp } from '../../platform/database/column-types.ts';
+import type { DefaultTimestamp, StoredTimestamp } from '../../platform/database/column-types.ts';
 
 type ConsoleSessionTable = {
   session_id: string;
@@ -6,7 +6,7 @@ type ConsoleSessionTable = {
   api_key_id: string;
   created_at: DefaultTimestamp;
   last_used_at: DefaultTimestamp;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
 };
 
 declare module '../../platform/database/tables.ts' {

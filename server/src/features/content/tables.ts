@@ -12,7 +12,7 @@ export type Visibility = 'public' | 'unlisted' | 'private';
 
 export type VideoQuality = 'basic' | 'plus';
 
-export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
+type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
 export type AssetKind = 'image' | 'caption' | 'preview' | 'storyboard' | 'download' | 'cover';
 export type AssetState = 'preparing' | 'ready';

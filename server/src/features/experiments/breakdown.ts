@@ -8,7 +8,7 @@ import { selectMetrics } from '../metrics/metrics.ts';
 import { readArms } from './arms.ts';
 import { controlOf, planOf, type ExperimentRow } from './experiment.ts';
 import { emptySample } from './own-samples.ts';
-import { daysOf } from './results.ts';
+import { daysOf } from './analyse-arms.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
 import {
   judge,

@@ -15,8 +15,8 @@ import {
   computeBetweenLooks,
   isLookDue,
   renewedAfterMs,
+  storedLook,
   takeLook,
-  type Look,
 } from './results.ts';
 import { hasUncounted, runningNumbers } from './units/queries.ts';
 import { countExposures } from './units/units.ts';
@@ -81,7 +81,7 @@ export async function completeDue(db: Db): Promise<ExperimentRow[]> {
 export async function takeDueLooks(db: Db, now: Date): Promise<void> {
   for (const row of await runningExperiments(db)) {
     if (row.ends_at !== null && row.ends_at <= now) continue;
-    const kept = row.results as Look | null;
+    const kept = storedLook(row);
     if (isLookDue(row, now)) await takeLook(db, row, now);
     else if (kept?.look === -1 && ageOf(kept, now) > renewedAfterMs) {
       await computeBetweenLooks(db, row, now);

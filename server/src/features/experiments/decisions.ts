@@ -23,7 +23,7 @@ export const decisionActions = [
 ] as const;
 export type DecisionAction = (typeof decisionActions)[number];
 
-export type Decision = {
+type Decision = {
   action: DecisionAction;
   /** Null if the service itself decided. */
   by: ApiKeyId | PersonId | null;

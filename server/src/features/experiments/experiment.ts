@@ -61,7 +61,7 @@ export function planOf({ plan }: Pick<ExperimentRow, 'plan'>): JudgingPlan {
 /** A viewer who sees a variant for a trial and is not counted. */
 export type ForcedVariant = { readonly userId: string; readonly variantId: string };
 
-export type Range = readonly [from: number, to: number];
+export type SlotRange = readonly [from: number, to: number];
 
 /**
  * The key that mutually exclusive experiments share: all ranking experiments, or those of one
@@ -93,7 +93,7 @@ export type ExperimentRow = Omit<
   readonly guardrails: readonly GuardrailPlan[];
   readonly harms: readonly Harmed[];
   readonly targeting: Targeting;
-  readonly ranges: readonly Range[] | null;
+  readonly ranges: readonly SlotRange[] | null;
   readonly plan: JudgingPlan | null;
   readonly forced_variants: readonly ForcedVariant[];
 };

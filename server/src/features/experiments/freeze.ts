@@ -13,7 +13,8 @@ import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { metricsNamed } from './own-metrics.ts';
 import { saveTimelines } from './guardrail-queries.ts';
 import { findExperiment } from './queries.ts';
-import { freezeResults, type Results } from './results.ts';
+import type { Results } from './present-results.ts';
+import { freezeResults } from './results.ts';
 import { readTimeline, type Timeline } from './timeline.ts';
 
 const freezeTimelinesJob = defineJob({

@@ -13,7 +13,8 @@ import {
 import type { ExperimentId } from './experiment.ts';
 import { watchGuardrails } from './guardrail-watch.ts';
 import { findExperiment } from './queries.ts';
-import { readResults, withHarms } from './results.ts';
+import { withHarms } from './present-results.ts';
+import { readResults } from './results.ts';
 import { insertRow } from './simulation-database.fixture.ts';
 import { simulatedRow } from './simulated-row.fixture.ts';
 

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Range } from './experiment.ts';
+import type { SlotRange } from './experiment.ts';
 import { areExclusive, freeShare, takeRanges } from './layer.ts';
 
-const sizeOf = (ranges: readonly Range[]) => ranges.reduce((sum, [from, to]) => sum + to - from, 0);
+const sizeOf = (ranges: readonly SlotRange[]) =>
+  ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 
 test('experiments take what is free from a place on, around the end', () => {
   assert.deepEqual(takeRanges([], 0.25, 0.5), [[0.5, 0.75]]);
@@ -21,7 +22,7 @@ test('starts at any places overlap with none that runs, and fill the layer', () 
   const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(fc.array(place, { minLength: 10, maxLength: 10 }), (places) => {
-      const taken: Range[] = [];
+      const taken: SlotRange[] = [];
       for (const at of places) {
         const ranges = takeRanges(taken, 0.1, at);
         assert.ok(ranges !== null);

@@ -4,7 +4,7 @@
  * exclude each other never meet in a unit, so they may take the same parts.
  */
 import type { Targeting } from '@reelfeed/client/assignment';
-import type { Range } from './experiment.ts';
+import type { SlotRange } from './experiment.ts';
 
 const tolerance = 1e-9;
 
@@ -16,11 +16,11 @@ const tolerance = 1e-9;
  * @returns null if too little is free
  */
 export function takeRanges(
-  taken: readonly Range[],
+  taken: readonly SlotRange[],
   traffic: number,
   place: number,
-): Range[] | null {
-  const ranges: Range[] = [];
+): SlotRange[] | null {
+  const ranges: SlotRange[] = [];
   let wanted = traffic;
   for (const [from, to] of [...freeBetween(taken, place, 1), ...freeBetween(taken, 0, place)]) {
     if (wanted <= tolerance) break;
@@ -31,12 +31,12 @@ export function takeRanges(
   return wanted <= tolerance ? ranges : null;
 }
 
-export function freeShare(taken: readonly Range[]): number {
+export function freeShare(taken: readonly SlotRange[]): number {
   return freeBetween(taken, 0, 1).reduce((sum, [from, to]) => sum + to - from, 0);
 }
 
-function freeBetween(taken: readonly Range[], lowest: number, highest: number): Range[] {
-  const free: Range[] = [];
+function freeBetween(taken: readonly SlotRange[], lowest: number, highest: number): SlotRange[] {
+  const free: SlotRange[] = [];
   let from = lowest;
   const ascending = taken.toSorted(([a], [b]) => a - b);
   for (const [start, end] of [...ascending, [highest, highest] as const]) {

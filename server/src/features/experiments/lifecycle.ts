@@ -114,7 +114,7 @@ export async function startExperiment(
   });
 }
 
-export type StopRequest = Precondition & { winner: string | null; reason: string | null };
+type StopRequest = Precondition & { winner: string | null; reason: string | null };
 
 /**
  * @param freeze returns the results as seen by this transaction

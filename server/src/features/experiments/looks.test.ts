@@ -4,12 +4,16 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { dayMs } from '../../platform/values/time.ts';
 import { clockOf } from '../../platform/values/zone-clock.ts';
-import { lookDueAt, looksOf, wholeDays, type Schedule } from './looks.ts';
+import { lookDueAt, looksOf, wholeDays, type LookSchedule } from './looks.ts';
 import { boundariesOf } from './statistics/group-sequential.ts';
 import { createRandom } from './statistics/random.fixture.ts';
 
 const at = (text: string) => Date.parse(text);
-const scheduleOf = (start: string, end: string, change: Partial<Schedule> = {}): Schedule => ({
+const scheduleOf = (
+  start: string,
+  end: string,
+  change: Partial<LookSchedule> = {},
+): LookSchedule => ({
   clock: clockOf('UTC'),
   startMs: at(start),
   endMs: at(end),
@@ -17,7 +21,7 @@ const scheduleOf = (start: string, end: string, change: Partial<Schedule> = {}):
   earlierEnds: [],
   ...change,
 });
-const timesOf = (schedule: Schedule) =>
+const timesOf = (schedule: LookSchedule) =>
   looksOf(schedule).map(({ atMs }) => new Date(atMs).toISOString());
 
 test('a week that starts seconds late has seven whole days, and six days have six', () => {

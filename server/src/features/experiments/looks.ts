@@ -10,7 +10,7 @@ import type { PlannedLook } from './statistics/group-sequential.ts';
 
 const maxLooks = 30;
 
-export type Schedule = {
+export type LookSchedule = {
   readonly clock: ZoneClock;
   readonly startMs: number;
   readonly endMs: number;
@@ -34,7 +34,7 @@ function localDay(clock: ZoneClock, ms: number): number {
  * All looks, the end last. Looks taken before the end was moved have already spent their share of
  * alpha. A later look is left out unless its cumulative share exceeds what has been spent.
  */
-export function looksOf(schedule: Schedule): ScheduledLook[] {
+export function looksOf(schedule: LookSchedule): ScheduledLook[] {
   const { startMs, endMs, earlierEnds } = schedule;
   const looks: ScheduledLook[] = [];
   let [fromMs, spentTime] = [-Infinity, 0];
@@ -50,7 +50,7 @@ export function looksOf(schedule: Schedule): ScheduledLook[] {
   return looks;
 }
 
-function momentsUntil({ clock, startMs, minimumDays }: Schedule, endMs: number): number[] {
+function momentsUntil({ clock, startMs, minimumDays }: LookSchedule, endMs: number): number[] {
   const startDay = localDay(clock, startMs);
   const moments: number[] = [];
   for (let day = startDay + Math.max(1, minimumDays); ; day += 1) {

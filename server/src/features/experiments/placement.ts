@@ -1,11 +1,11 @@
 /** Decides which viewers an experiment takes alongside the running ones. */
 import { ApiError } from '../../platform/http/errors.ts';
 import { experimentErrors } from './errors.ts';
-import { exclusionOf, type ExperimentRow, type Range } from './experiment.ts';
+import { exclusionOf, type ExperimentRow, type SlotRange } from './experiment.ts';
 import { areExclusive, freeShare, takeRanges } from './layer.ts';
 
 /** The place of an experiment among those it excludes. */
-export type Place = { readonly layer: string | null; readonly ranges: readonly Range[] };
+type Place = { readonly layer: string | null; readonly ranges: readonly SlotRange[] };
 
 /** The place of a draft that starts. @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT */
 export function placeOf(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
@@ -27,7 +27,7 @@ export function grownRanges(
   row: ExperimentRow,
   traffic: number,
   running: readonly ExperimentRow[],
-): readonly Range[] {
+): readonly SlotRange[] {
   if (exclusionOf(row) === null) return [[0, traffic]];
   const own = row.ranges ?? [];
   return [...own, ...takeFree(row, running, own, traffic - row.traffic)];
@@ -36,9 +36,9 @@ export function grownRanges(
 function takeFree(
   row: ExperimentRow,
   running: readonly ExperimentRow[],
-  own: readonly Range[],
+  own: readonly SlotRange[],
   share: number,
-): Range[] {
+): SlotRange[] {
   const exclusion = exclusionOf(row);
   const others = running.filter(
     (each) =>

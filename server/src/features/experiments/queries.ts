@@ -8,7 +8,7 @@ import type {
   ExperimentStatus,
   ForcedVariant,
   JudgingPlan,
-  Range,
+  SlotRange,
 } from './experiment.ts';
 
 export const columns = [
@@ -197,7 +197,7 @@ export async function runningOf(db: Db, organizationId: string): Promise<Experim
   return inEffect.filter(({ status }) => status === 'running');
 }
 
-export type Change = {
+export type ExperimentChange = {
   status?: ExperimentStatus;
   startedAt?: Date;
   endedAt?: Date;
@@ -207,7 +207,7 @@ export type Change = {
   pausedAt?: Date | null;
   variants?: ExperimentRow['variants'];
   layer?: string | null;
-  ranges?: readonly Range[];
+  ranges?: readonly SlotRange[];
   plan?: JudgingPlan;
   stopReason?: string | null;
   winner?: string;
@@ -219,7 +219,7 @@ export type Change = {
 export async function updateState(
   tx: Tx,
   { organization_id, experiment_id }: ExperimentRow,
-  change: Change,
+  change: ExperimentChange,
 ): Promise<ExperimentRow> {
   const row = await tx
     .updateTable('experiment')

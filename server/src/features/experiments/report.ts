@@ -3,7 +3,8 @@ import type { Db } from '../../platform/database/database.ts';
 import { openMeasure, readSegments, type SegmentName } from './breakdown.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { databaseNow } from './queries.ts';
-import { readResults, withHarms, type Results } from './results.ts';
+import { withHarms, type Results } from './present-results.ts';
+import { readResults } from './results.ts';
 import { readTimeline, type Timeline } from './timeline.ts';
 
 export type ReportQuery = {

@@ -33,7 +33,7 @@ const MetricResult = Type.Object({
   liftInterval: Type.Optional(Interval),
 });
 
-export const Results = Type.Object({
+const Results = Type.Object({
   experimentId: Type.String(),
   status: OneOf(experimentStatuses),
   duration: Type.Object({ days: Type.Integer(), startedAt: Nullable(Timestamp) }),

@@ -15,7 +15,7 @@ import {
   runningOf,
   updateState,
   valuesOf,
-  type Change,
+  type ExperimentChange,
   type ExperimentValues,
 } from './queries.ts';
 
@@ -29,7 +29,7 @@ export async function changeOfRunning(
   row: ExperimentRow,
   values: ExperimentValues,
   now: Date,
-): Promise<Change> {
+): Promise<ExperimentChange> {
   const before = valuesOf(row);
   const { traffic, endsAt } = before;
   const isOther = !isDeepStrictEqual(before, { ...values, traffic, endsAt });

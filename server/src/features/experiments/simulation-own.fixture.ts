@@ -4,7 +4,7 @@
  * whose metric is worse by exactly its margin, and a metric by four segments.
  */
 import { dayMs } from '../../platform/values/time.ts';
-import { analyseArms } from './results.ts';
+import { analyseArms } from './analyse-arms.ts';
 import { simulatedRow, type Simulation } from './simulated-row.fixture.ts';
 import {
   covariance,

@@ -15,7 +15,7 @@ import { armsOfRows, largePeriods, maturityMs, raisesOf } from './arms.ts';
 import { assign, buildView, type OrganizationView } from './assignments/view.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { inferenceAt, monitoringWith } from './inference.ts';
-import { analyseArms } from './results.ts';
+import { analyseArms } from './analyse-arms.ts';
 import { simulatedRow, type Simulation } from './simulated-row.fixture.ts';
 import {
   days,

@@ -3,7 +3,7 @@ import type {
   DefaultTimestamp,
   Json,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 
 export type ExperimentStatus = 'draft' | 'running' | 'completed' | 'stopped';
@@ -51,7 +51,7 @@ type ExposureTable = {
   experiment_number: number;
   unit_key: Buffer;
   variant: number;
-  exposed_at: Timestamp;
+  exposed_at: StoredTimestamp;
   is_crossed: Generated<boolean>;
   is_counted: Generated<boolean>;
   merged_into: Buffer | null;
@@ -64,7 +64,7 @@ type ExperimentUnitTable = {
   experiment_number: number;
   unit_key: Buffer;
   variant: number;
-  exposed_at: Timestamp;
+  exposed_at: StoredTimestamp;
   plays: Generated<number>;
   completions: Generated<number>;
   watch_ms: Generated<number>;
@@ -76,7 +76,7 @@ type ExperimentUnitTable = {
 
 type ViewerDayTable = {
   viewer_key: Buffer;
-  day: Timestamp;
+  day: StoredTimestamp;
   organization_id: string;
   plays: Generated<number>;
   completions: Generated<number>;
@@ -105,7 +105,7 @@ type ExperimentShareTable = {
   organization_id: string;
   experiment_number: number;
   created_at: DefaultTimestamp;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
 };
 
 declare module '../../platform/database/tables.ts' {

@@ -16,7 +16,7 @@ const partMs = 3_000;
 /** Bounds memory: an export needs only some megabytes at a time. */
 const maxGarbageBytes = 32 * 2 ** 20;
 
-export type AttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
+export type ExportAttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
 
 /** The export was cancelled or started by another attempt, or some of its data was erased. */
 export class OvertakenError extends Error {
@@ -38,7 +38,7 @@ export type MadeFile = { readonly rowCount: number; readonly sizeBytes: number }
  * @throws OvertakenError
  */
 export async function makeExportFile(
-  parts: AttemptParts,
+  parts: ExportAttemptParts,
   { file, row, done }: { file: ExportFile; row: ExportRow; done: readonly ExportPart[] },
   stored: (keys: readonly string[]) => void,
   signal: AbortSignal,

@@ -6,7 +6,7 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { makeExportFile, OvertakenError, type AttemptParts } from './export-attempt.ts';
+import { makeExportFile, OvertakenError, type ExportAttemptParts } from './export-attempt.ts';
 import {
   keyOf,
   listStored,
@@ -24,9 +24,9 @@ import {
   type ExportRow,
 } from './queries.ts';
 
-export const keptDays = 7;
+const keptDays = 7;
 
-export type ExportJobParts = AttemptParts & { readonly urls: DownloadUrls };
+export type ExportJobParts = ExportAttemptParts & { readonly urls: DownloadUrls };
 
 export function exportHandler(parts: ExportJobParts): HandledJob {
   const { db, storage, urls } = parts;

@@ -43,7 +43,7 @@ import {
   type ExportKey,
   type ExportRow,
 } from './queries.ts';
-import type { Compression, Dataset, Format } from './tables.ts';
+import type { Compression, Dataset, ExportFormat } from './tables.ts';
 
 export { describeDatasets } from './describe.ts';
 
@@ -53,7 +53,7 @@ export type NewExport = {
   readonly dataset: Dataset;
   readonly startDate: string;
   readonly endDate: string;
-  readonly format: Format;
+  readonly format: ExportFormat;
   readonly compression?: Compression;
   readonly filter?: ReportFilter;
 };

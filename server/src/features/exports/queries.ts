@@ -5,12 +5,12 @@ import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { Piece } from '../../platform/storage/storage.ts';
 import type { ReportFilter } from '../analytics/analytics.ts';
 import type { ReadPosition } from './datasets/dataset.ts';
-import type { Compression, Dataset, ExportStatus, Format } from './tables.ts';
+import type { Compression, Dataset, ExportStatus, ExportFormat } from './tables.ts';
 
 export type ExportRow = {
   export_id: string;
   dataset: Dataset;
-  format: Format;
+  format: ExportFormat;
   compression: Compression;
   start_day: string;
   end_day: string;
@@ -41,7 +41,7 @@ const columns = sql`export_id, dataset, format, compression, start_day::text as 
 
 export type NewExportRow = ExportKey & {
   readonly dataset: Dataset;
-  readonly format: Format;
+  readonly format: ExportFormat;
   readonly compression: Compression;
   readonly startDay: string;
   readonly endDay: string;

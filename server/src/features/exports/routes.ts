@@ -23,7 +23,7 @@ import {
   presentExport,
 } from './exports.ts';
 import { countExports, findExport, listExports } from './queries.ts';
-import { DatasetSchema, Deleted, Export, NewExport } from './schemas.ts';
+import { DatasetSchema, DeletedExport, Export, NewExport } from './schemas.ts';
 import { datasets } from './tables.ts';
 
 export type ExportRouteParts = {
@@ -106,7 +106,7 @@ function addEndRoutes(app: HttpApp, { mutations, urls, onQueued }: ExportRoutePa
         description: 'With its file, in whatever state it is. The download ends at once.',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(Deleted) }),
+        response: answers({ 200: Envelope(DeletedExport) }),
       },
     },
     async (request, reply) => {

@@ -5,7 +5,7 @@ import { compressions, datasets, exportStatuses, formats } from './tables.ts';
 
 const day = (description: string) => Type.String({ description, examples: ['2026-01-31'] });
 
-export const Filter = Closed(filterQuery, {
+export const ExportFilter = Closed(filterQuery, {
   description: 'As in reports; which of them apply depends on the dataset.',
 });
 
@@ -25,7 +25,7 @@ export const exportFields = {
       'Default: none. `gzip` and `zstd` compress the whole file, or the pages of a Parquet file.',
     ),
   ),
-  filter: Type.Optional(Filter),
+  filter: Type.Optional(ExportFilter),
 };
 
 export const NewExport = Closed({
@@ -42,7 +42,7 @@ export const Export = Type.Object(
     endDate: Type.String(),
     format: OneOf(formats),
     compression: OneOf(compressions),
-    filter: Type.Partial(Filter),
+    filter: Type.Partial(ExportFilter),
     timeZone: Type.String({ description: 'Of the days, as it was when the export was asked for.' }),
     scheduleId: Nullable(Type.String({ description: 'The schedule that asked for it.' })),
     status: OneOf(exportStatuses),
@@ -62,7 +62,7 @@ export const Export = Type.Object(
   { title: 'Export' },
 );
 
-export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Boolean() });
+export const DeletedExport = Type.Object({ id: Type.String(), deleted: Type.Boolean() });
 
 export const DatasetSchema = Type.Object(
   {

@@ -1,5 +1,9 @@
 import type { Generated } from 'kysely';
-import type { Json, NullableTimestamp, Timestamp } from '../../platform/database/column-types.ts';
+import type {
+  Json,
+  NullableTimestamp,
+  StoredTimestamp,
+} from '../../platform/database/column-types.ts';
 import type { LogPosition } from '../../platform/event-log/event-log.ts';
 import type { Piece } from '../../platform/storage/storage.ts';
 import type { ReportFilter } from '../analytics/analytics.ts';
@@ -25,7 +29,7 @@ export const exportStatuses = [
 ] as const;
 
 export type Dataset = (typeof datasets)[number];
-export type Format = (typeof formats)[number];
+export type ExportFormat = (typeof formats)[number];
 export type Compression = (typeof compressions)[number];
 export type ExportStatus = (typeof exportStatuses)[number];
 
@@ -33,7 +37,7 @@ type DataExportTable = {
   export_id: string;
   organization_id: string;
   dataset: Dataset;
-  format: Format;
+  format: ExportFormat;
   compression: Compression;
   start_day: string;
   end_day: string;
@@ -43,7 +47,7 @@ type DataExportTable = {
   row_count: number | null;
   file_size: number | null;
   error_message: string | null;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<StoredTimestamp>;
   completed_at: NullableTimestamp;
   expires_at: NullableTimestamp;
   filter: Generated<Json<ReportFilter>>;
@@ -57,12 +61,12 @@ type ExportScheduleTable = {
   schedule_id: string;
   organization_id: string;
   dataset: Dataset;
-  format: Format;
+  format: ExportFormat;
   compression: Compression;
   filter: Json<ReportFilter>;
   delay_hours: number;
   next_day: string;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<StoredTimestamp>;
 };
 
 type ExportDestinationTable = {
@@ -82,11 +86,11 @@ type ExportDestinationTable = {
   number: Generated<number>;
   until: Json<LogPosition> | null;
   revision: Generated<number>;
-  next_at: Generated<Timestamp>;
+  next_at: Generated<StoredTimestamp>;
   pushed_rows: Generated<number>;
   pushed_at: NullableTimestamp;
   last_error: string | null;
-  created_at: Generated<Timestamp>;
+  created_at: Generated<StoredTimestamp>;
 };
 
 type ExportDestinationFileTable = {

@@ -9,7 +9,7 @@ import type { FeedSession } from './feed-cursor.ts';
 import { byFreshness, isDue, type FeedEntry, type OrderPlace } from './items/feed-entry.ts';
 import { Choice, RankingTooSlowError, type ChoiceParts } from './ranking/choice.ts';
 import { visitNewest } from './ranking/filter.ts';
-import { planItems, type Chosen, type Plan, type PlanRequest } from './ranking/order.ts';
+import { planItems, type Chosen, type PagePlan, type PagePlanRequest } from './ranking/order.ts';
 import { nobody } from './ranking/picker.ts';
 import { keepPool, leaveOutServed, type Session } from './ranking/pool.ts';
 
@@ -44,7 +44,7 @@ export function takePage(
       ? Math.max(session.planned, fixed.used) - fixed.refused
       : fixed.page.length;
   const extra = Math.max(0, request.limit - had);
-  const planRequest: PlanRequest = {
+  const planRequest: PagePlanRequest = {
     wanted: extra + request.limit,
     position: fixed.served.size,
     previousAuthor: fixed.page.at(-1)?.entry.authorNumber ?? nobody,
@@ -91,7 +91,7 @@ function leftToRemember(
   { index }: ChoiceParts,
   { sweptTo }: FeedSession,
   served: ReadonlySet<number>,
-  { chosen }: Plan,
+  { chosen }: PagePlan,
 ): Pick<FeedSession, 'served' | 'sweptTo'> {
   if (sweptTo === null) return { served, sweptTo: served.size > maxServed ? beforeAll : null };
   const to = chosen.at(-1)?.entry ?? sweptTo;
@@ -113,9 +113,9 @@ function leftToRemember(
 function sweep(
   parts: ChoiceParts,
   served: ReadonlySet<number>,
-  { wanted }: PlanRequest,
+  { wanted }: PagePlanRequest,
   after: OrderPlace,
-): Plan {
+): PagePlan {
   const choice = newChoice(parts, { feedId: '', served });
   const chosen: Chosen[] = [];
   const visit = (entry: FeedEntry) => {
@@ -163,9 +163,9 @@ function planOrFallBack(
   parts: ChoiceParts,
   { isRanked, session: { feedId } }: PageRequest,
   served: ReadonlySet<number>,
-  request: PlanRequest,
+  request: PagePlanRequest,
   onError: (error: unknown) => void,
-): { plan: Plan; fallback: string | null } {
+): { plan: PagePlan; fallback: string | null } {
   const session = { feedId, served };
   if (!isRanked) return { plan: planNewest(newChoice(parts, session), request), fallback: null };
   try {
@@ -187,7 +187,7 @@ function newChoice(parts: ChoiceParts, session: Session): Choice {
 }
 
 /** Newest first, unseen items before seen ones. Used when ranking is off or has failed. */
-function planNewest(choice: Choice, { wanted }: PlanRequest): Plan {
+function planNewest(choice: Choice, { wanted }: PagePlanRequest): PagePlan {
   const { index, filter, viewer, nowMs } = choice.parts;
   const chosen: Chosen[] = [];
   visitNewest(index, filter, (entry) => {

@@ -37,7 +37,7 @@ const maxBytes = 512 * 1_024;
 type Start = Pick<BatchReference, 'kinds' | 'from' | 'stepEnd'> & {
   readonly organizationId: string;
 };
-export type Range = Pick<BatchReference, 'blocks' | 'last' | 'parts'> & {
+type Range = Pick<BatchReference, 'blocks' | 'last' | 'parts'> & {
   readonly next: LogPosition;
   /** Whether the step ends with it. */
   readonly isLast: boolean;

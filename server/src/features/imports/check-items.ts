@@ -8,12 +8,12 @@ import { validationError } from '../../platform/http/validation-error.ts';
 import { compileBody } from '../../platform/http/validation.ts';
 import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
 import type { Metadata } from '../content/content.ts';
-import type { Source } from './queries.ts';
+import type { ImportSource } from './queries.ts';
 import { ImportItem } from './schemas.ts';
 import { schemes } from './source-body.ts';
 
 export type Item = {
-  source: Source;
+  source: ImportSource;
   metadata: Metadata & { autoScrollInterval?: number | null };
 };
 export type CheckedItem = { item: Item } | { error: { code: string; message: string } };
@@ -85,7 +85,7 @@ function toItem({
   return { source: { url: sourceUrl }, metadata };
 }
 
-function urlsOf(source: Source): [path: string, url: string][] {
+function urlsOf(source: ImportSource): [path: string, url: string][] {
   if ('url' in source) return [['sourceUrl', source.url]];
   return source.images.map(({ sourceUrl }, index) => [`images[${index}].sourceUrl`, sourceUrl]);
 }

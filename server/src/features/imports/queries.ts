@@ -6,13 +6,13 @@ import type { ImageSource } from './tables.ts';
 export type { ImageSource } from './tables.ts';
 
 /** Source of an item's bytes: one URL for a video, several for a carousel's images. */
-export type Source = { url: string } | { images: readonly ImageSource[] };
+export type ImportSource = { url: string } | { images: readonly ImageSource[] };
 
 export async function insertSource(
   tx: Tx,
   organizationId: string,
   contentId: string,
-  source: Source,
+  source: ImportSource,
 ): Promise<void> {
   await tx
     .insertInto('import_source')
@@ -24,7 +24,7 @@ export async function insertSource(
     .execute();
 }
 
-export type StoredSource = { source: Source; ageMs: number };
+export type StoredSource = { source: ImportSource; ageMs: number };
 
 /** The source of an item, or null if its bytes have arrived or came another way. */
 export async function findSource(

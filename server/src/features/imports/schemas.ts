@@ -4,7 +4,7 @@ import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
 import { maxAltTextLength, maxEntries } from '../carousels/carousels.ts';
 import { ContentItem, NewCarousel, NewContentMetadata } from '../content/content.ts';
 
-export const maxItems = 100;
+const maxItems = 100;
 
 const SourceUrl = Type.String({
   ...secretQuery,

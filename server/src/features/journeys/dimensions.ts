@@ -15,7 +15,7 @@ import type { Question } from './scan.ts';
 
 const ofEvents = ['device', 'country', 'appVersion'] as const;
 const ofItems = ['author', 'section', 'contentType', 'language'] as const;
-export const dimensions = [...ofEvents, ...ofItems, 'experimentVariant'] as const;
+const dimensions = [...ofEvents, ...ofItems, 'experimentVariant'] as const;
 type DimensionName = (typeof dimensions)[number];
 
 /** Values are as shown in the response; '' means unknown. */

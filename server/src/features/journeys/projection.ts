@@ -31,7 +31,7 @@ import {
 } from './queries.ts';
 
 /** The range of reports plus some days. */
-export const keptDays = 400;
+const keptDays = 400;
 /** A chunk with at least this many rows belongs to the next level. */
 const levelRows = [1_024, 16_384] as const;
 const fullLevel = levelRows.length;

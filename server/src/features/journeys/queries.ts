@@ -36,7 +36,7 @@ export async function insertChunks(tx: Tx, chunks: readonly StoredChunk[]): Prom
       as given (organization_id, day, level, chunk, row_count, body, properties)`.execute(tx);
 }
 
-export type CrowdedLevel = JourneyDay & { readonly level: number };
+type CrowdedLevel = JourneyDay & { readonly level: number };
 
 /** Levels of these days with at least `minChunks` chunks that can still be merged. */
 export async function selectCrowdedLevels(

@@ -28,7 +28,7 @@ export type { SignatureCheck, SignatureReader, ViewerSignatures } from './viewer
 /** Hint that this process has changed an organization, such as its allowed origins. */
 export const organizationChanged = 'organization-changed';
 
-export type KeyRequest = {
+type KeyRequest = {
   type: KeyType;
   name: string;
   expiresAt: Date | null;

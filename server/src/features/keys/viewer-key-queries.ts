@@ -74,7 +74,7 @@ export async function deleteViewerKey(
   return rows[0] ?? null;
 }
 
-export type SigningKeys = {
+export type ViewerSigningKeys = {
   isRequired: boolean;
   keys: { id: string; sealed: Buffer; expiresAt: Date | null }[];
 };
@@ -84,7 +84,7 @@ export async function selectSigningKeys(
   db: Db,
   organizations: OrganizationOrigins,
   organizationId: OrganizationId,
-): Promise<SigningKeys> {
+): Promise<ViewerSigningKeys> {
   const { rows } = await sql<{
     isRequired: boolean;
     id: string | null;

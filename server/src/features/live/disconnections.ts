@@ -2,7 +2,7 @@
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { findLate, lockLate, updateDisconnected, type LateKind } from './disconnection-queries.ts';
-import { releaseClaim, type Claim } from './ingest/publisher-queries.ts';
+import { releaseClaim, type StreamClaim } from './ingest/publisher-queries.ts';
 import { finishStream, lockItemOf, settleStream } from './live.ts';
 import { findStream, type LiveStreamKey } from './queries.ts';
 
@@ -10,7 +10,7 @@ import { findStream, type LiveStreamKey } from './queries.ts';
  * A connection has ended and stored its last segment: its reconnect window starts, or the stream is
  * settled if it has ended. The caller must have locked the item.
  */
-export async function leaveStream(tx: Tx, claim: Claim, title: string): Promise<void> {
+export async function leaveStream(tx: Tx, claim: StreamClaim, title: string): Promise<void> {
   const status = await releaseClaim(tx, claim);
   if (status === 'ended') await settleStream(tx, claim);
   if (status === 'active') await tellDisconnected(tx, claim, claim.contentId, title);

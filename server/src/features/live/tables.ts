@@ -1,7 +1,7 @@
 import type {
   DefaultTimestamp,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 import type { Generated } from 'kysely';
 import type { StreamHealth } from './ingest/stream-meter.ts';
@@ -59,7 +59,7 @@ type LiveSegmentTable = {
   file_name: string;
   duration_ms: number;
   size_bytes: number;
-  started_at: Timestamp;
+  started_at: StoredTimestamp;
   is_discontinuity: boolean;
   format: Generated<number>;
 };
@@ -107,7 +107,7 @@ type LivePartTable = {
   file_name: string;
   duration_ms: number;
   is_independent: boolean;
-  segment_started_at: Timestamp;
+  segment_started_at: StoredTimestamp;
   is_discontinuity: boolean;
   format: number;
   bytes: Buffer;

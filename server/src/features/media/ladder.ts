@@ -113,7 +113,7 @@ function inAv1(rung: VideoRung): VideoRung {
   };
 }
 
-export type LadderOptions = {
+type LadderOptions = {
   readonly quality?: 'basic' | 'plus';
   /** Which of the steps that the source reaches to create. Default: {@link DEFAULT_STEPS}. */
   readonly steps?: readonly string[];

@@ -1,7 +1,7 @@
 import { distinctNames, UNKNOWN_LANGUAGE, type TrackName } from './track-names.ts';
 
 /** The entry of one rendition in a master playlist. */
-export type Variant = {
+export type PlaylistVariant = {
   /** Path of the media playlist relative to the master playlist. */
   readonly playlist: string;
   /** Maximum bit rate of any segment. */
@@ -20,11 +20,11 @@ const SOUND_GROUP = 'audio';
 const CLOSED_CAPTIONS_GROUP = 'cc';
 const CLOSED_CAPTIONS = `#EXT-X-MEDIA:TYPE=CLOSED-CAPTIONS,GROUP-ID="${CLOSED_CAPTIONS_GROUP}",NAME="CC1",DEFAULT=NO,AUTOSELECT=YES,INSTREAM-ID="CC1"`;
 
-type Sound = Variant & { readonly sound: TrackName };
+type Sound = PlaylistVariant & { readonly sound: TrackName };
 
 /** A stream's bandwidth includes the largest audio track that can be played with it. */
 function streamInfo(
-  variant: Variant,
+  variant: PlaylistVariant,
   sounds: readonly Sound[],
   hasClosedCaptions: boolean,
 ): string {
@@ -68,7 +68,7 @@ function soundInfo({ language, label }: TrackName, playlist: string, isDefault: 
  * embedded in the pictures of all H.264 renditions.
  */
 export function masterPlaylist(
-  variants: readonly Variant[],
+  variants: readonly PlaylistVariant[],
   { hasClosedCaptions = false }: { hasClosedCaptions?: boolean } = {},
 ): string {
   const lines = ['#EXTM3U', '#EXT-X-VERSION:7', '#EXT-X-INDEPENDENT-SEGMENTS'];

@@ -9,13 +9,13 @@ export type MediaPlaylistSummary = {
   readonly averageBandwidthBps: number;
 };
 
-export type Segment = {
+export type PlaylistSegment = {
   readonly name: string;
   readonly durationSeconds: number;
 };
 
 export type ParsedPlaylist = {
-  readonly segments: Segment[];
+  readonly segments: PlaylistSegment[];
   readonly initSegment: string | null;
 };
 
@@ -23,7 +23,7 @@ const BITS = 8;
 
 /** Parses the segments of a media playlist. Supports only what our own output contains. */
 export function parseMediaPlaylist(text: string): ParsedPlaylist {
-  const segments: Segment[] = [];
+  const segments: PlaylistSegment[] = [];
   let durationSeconds: number | null = null;
   let initSegment: string | null = null;
   for (const line of text.split('\n')) {
@@ -73,11 +73,11 @@ function peakOf(segments: readonly SizedSegment[]): number {
  * that is too short for its own. Players must not see this value change (RFC 8216, section
  * 4.3.3.1).
  */
-function growingTarget(segments: readonly Segment[]): number {
+function growingTarget(segments: readonly PlaylistSegment[]): number {
   return Math.round(Math.max(0, ...segments.slice(0, GROWING_MIN_SEGMENTS).map(secondsOf)) * 1.5);
 }
 
-const secondsOf = ({ durationSeconds }: Segment): number => durationSeconds;
+const secondsOf = ({ durationSeconds }: PlaylistSegment): number => durationSeconds;
 
 /** A growing playlist is published once it has this many segments. */
 export const GROWING_MIN_SEGMENTS = 3;

@@ -1,6 +1,6 @@
 /** Facts about a picture that the API shows, computed from its size. */
 
-export type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
+type ResolutionTier = 'audio-only' | 'SD' | 'HD' | 'FHD' | 'UHD';
 
 /** A frame rate as a fraction, because 30000/1001 has no exact decimal form. */
 export type FrameRate = {

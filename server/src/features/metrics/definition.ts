@@ -19,7 +19,7 @@ export type Direction = (typeof directions)[number];
 export const operators = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'exists'] as const;
 export type Operator = (typeof operators)[number];
 
-export type Scalar = string | number | boolean;
+type Scalar = string | number | boolean;
 export type Condition = {
   /** A key of `data`. */
   readonly field: string;

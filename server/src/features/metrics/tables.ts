@@ -3,7 +3,7 @@ import type {
   DefaultTimestamp,
   Json,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 
 type MetricTable = {
@@ -21,7 +21,7 @@ type MetricTable = {
 type MetricEventTable = {
   metric_number: number;
   viewer_key: Buffer;
-  at: Timestamp;
+  at: StoredTimestamp;
   event_key: Buffer;
   numerator: number;
   denominator: number;
@@ -31,7 +31,7 @@ type ViewerVersionTable = {
   viewer_key: Buffer;
   version: string;
   organization_id: string;
-  first_at: Timestamp;
+  first_at: StoredTimestamp;
 };
 
 declare module '../../platform/database/tables.ts' {

@@ -18,7 +18,7 @@ import {
   NewPassword,
   PersonName,
   RoleName,
-  Session,
+  PersonSession,
 } from './schemas.ts';
 import { beginTotp, confirmTotp, removeTotp } from './second-factor.ts';
 import { presentSession } from './session-routes.ts';
@@ -152,7 +152,10 @@ function addPasswordRoute(app: HttpApp, parts: ProofParts): void {
 function addOwnSessionRoutes(app: HttpApp, { db }: ProofParts): void {
   app.get(
     '/console/account/sessions',
-    { config, schema: { hide: true, response: answers({ 200: Envelope(Type.Array(Session)) }) } },
+    {
+      config,
+      schema: { hide: true, response: answers({ 200: Envelope(Type.Array(PersonSession)) }) },
+    },
     async (request) => {
       const { personId, sessionId } = signedIn(principalOf(request));
       const rows = await listSessions(db, { personId }, { limit: maxOwnSessions, after: null });

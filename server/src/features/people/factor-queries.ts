@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../../platform/database/database.ts';
 import type { PersonId } from '../../platform/values/ids.ts';
 
-export type Factors = {
+type Factors = {
   readonly secret: Buffer | null;
   readonly pending: Buffer | null;
   readonly lastStep: number;

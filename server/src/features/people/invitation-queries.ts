@@ -5,7 +5,7 @@ import type { Role } from '../../platform/http/roles.ts';
 import type { InvitationId, OrganizationId } from '../../platform/values/ids.ts';
 import { organizationRows } from '../organizations/organizations.ts';
 
-export type NewInvitation = {
+type NewInvitation = {
   readonly invitationId: InvitationId;
   readonly organizationId: OrganizationId;
   readonly email: string;

@@ -45,7 +45,7 @@ export function invitationUrl(publicUrl: string, token: string): string {
   return `${publicUrl}/console/#/invitation/${token}`;
 }
 
-export type Invitation = {
+type Invitation = {
   readonly organizationId: OrganizationId;
   readonly email: string;
   readonly role: Role;

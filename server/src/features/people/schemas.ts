@@ -83,7 +83,7 @@ export const DeletedInvitation = Type.Object({
   deleted: Type.Literal(true),
 });
 
-export const Session = Type.Object(
+export const PersonSession = Type.Object(
   {
     id: Type.String({ examples: ['ses_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
     person: Type.Object({ id: Type.String(), name: PersonName, email: Email }),

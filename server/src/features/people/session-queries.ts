@@ -4,7 +4,7 @@ import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { Role } from '../../platform/http/roles.ts';
 import type { OrganizationId, PersonId, SessionId } from '../../platform/values/ids.ts';
 
-export type NewSession = {
+type NewSession = {
   readonly sessionId: SessionId;
   readonly tokenHash: Buffer;
   readonly personId: PersonId;

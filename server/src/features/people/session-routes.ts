@@ -16,7 +16,7 @@ import {
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { parseTypeId, type PersonId } from '../../platform/values/ids.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
-import { EndedSessions, Session } from './schemas.ts';
+import { EndedSessions, PersonSession } from './schemas.ts';
 import { countSessions, endSessions, listSessions, type SessionRow } from './session-queries.ts';
 
 type Parts = { db: Db; cursors: ListCursors; mutations: Mutations };
@@ -54,7 +54,7 @@ function addListRoute(app: HttpApp, { db, cursors }: Parts): void {
         description: 'Those that have not ended, newest first.',
         tags,
         querystring: Closed({ ...pageQuery, ...ofPerson }),
-        response: answers({ 200: ListEnvelope(Session) }),
+        response: answers({ 200: ListEnvelope(PersonSession) }),
       },
     },
     async (request) => {

@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 import type {
   DefaultTimestamp,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 import type { Role } from '../../platform/http/roles.ts';
 
@@ -35,7 +35,7 @@ type InvitationTable = {
   token_sealed: Buffer;
   invited_by: string | null;
   created_at: DefaultTimestamp;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
 };
 
 type PersonSessionTable = {
@@ -47,11 +47,11 @@ type PersonSessionTable = {
   user_agent: string;
   created_at: DefaultTimestamp;
   last_used_at: DefaultTimestamp;
-  expires_at: Timestamp;
-  ends_at: Timestamp;
+  expires_at: StoredTimestamp;
+  ends_at: StoredTimestamp;
 };
 
-type PasswordResetTable = { person_id: string; token_hash: Buffer; expires_at: Timestamp };
+type PasswordResetTable = { person_id: string; token_hash: Buffer; expires_at: StoredTimestamp };
 
 type PersonIdentityTable = {
   issuer: string;
@@ -60,7 +60,7 @@ type PersonIdentityTable = {
   created_at: DefaultTimestamp;
 };
 
-type SingleSignOnStartTable = { token_hash: Buffer; expires_at: Timestamp };
+type SingleSignOnStartTable = { token_hash: Buffer; expires_at: StoredTimestamp };
 
 type PasskeyTable = {
   passkey_id: string;
@@ -77,10 +77,10 @@ type PasskeyTable = {
 type PasskeyCeremonyTable = {
   token_hash: Buffer;
   session_id: string | null;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
 };
 
-type AttemptTable = { name: string; moments: Date[]; last_at: Timestamp };
+type AttemptTable = { name: string; moments: Date[]; last_at: StoredTimestamp };
 
 declare module '../../platform/database/tables.ts' {
   interface Tables {

@@ -13,7 +13,7 @@ import { defineFeature } from '../../platform/feature/feature.ts';
 import type { Hints } from '../../platform/hints/hints.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import type { Role } from '../../platform/settings/config.ts';
+import type { ProcessRole } from '../../platform/settings/config.ts';
 import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { contentChanged, type MediaUrls } from '../content/content.ts';
@@ -37,7 +37,7 @@ type Parts = {
   mediaAccess: MediaUrls;
   hints: Hints;
   metrics: Metrics;
-  roles: readonly Role[];
+  roles: readonly ProcessRole[];
   extensionsOf: ExtensionsOf;
 };
 

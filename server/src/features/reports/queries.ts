@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId, TypeId } from '../../platform/values/ids.ts';
 import type { RunnableReport } from '../analytics/analytics.ts';
-import type { Days, Range, Schedule } from './schedule.ts';
+import type { ReportDays, ReportRange, Schedule } from './schedule.ts';
 
 export type ReportId = TypeId<'rpt'>;
 export type RunId = TypeId<'rrn'>;
@@ -13,7 +13,7 @@ export type ReportRow = {
   readonly name: string;
   readonly report: RunnableReport;
   readonly query: Readonly<Record<string, unknown>>;
-  readonly range: Range;
+  readonly range: ReportRange;
   readonly schedule: Schedule | null;
   readonly recipients: readonly string[];
   readonly postsWebhook: boolean;
@@ -107,7 +107,7 @@ export async function moveReport(tx: Tx, reportId: string, nextAt: Date): Promis
     update saved_report set next_at = ${nextAt} where report_id = ${reportId}`.execute(tx);
 }
 
-export type RunRow = Days & {
+export type RunRow = ReportDays & {
   readonly runId: RunId;
   readonly reportId: ReportId;
   readonly dueAt: Date | null;

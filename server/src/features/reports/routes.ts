@@ -12,7 +12,7 @@ import {
   presentReport,
   requireReport,
 } from './reports.ts';
-import { Deleted, NewReport, ReportPatch, SavedReport } from './schemas.ts';
+import { DeletedReport, NewReport, ReportPatch, SavedReport } from './schemas.ts';
 
 export type ReportRouteParts = {
   readonly db: Db;
@@ -126,7 +126,7 @@ function addChangeRoutes(app: HttpApp, { mutations, hasMail }: ReportRouteParts)
         description: 'With its runs and links.',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(Deleted) }),
+        response: answers({ 200: Envelope(DeletedReport) }),
       },
     },
     async (request, reply) => {

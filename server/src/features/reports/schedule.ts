@@ -52,12 +52,12 @@ export const ranges = [
   'lastWeek',
   'lastMonth',
 ] as const;
-export type Range = (typeof ranges)[number];
+export type ReportRange = (typeof ranges)[number];
 
-export type Days = { readonly startDate: string; readonly endDate: string };
+export type ReportDays = { readonly startDate: string; readonly endDate: string };
 
 /** The complete days of a range at a given time. @param clock of the organization */
-export function daysOf(range: Range, clock: ZoneClock, atMs: number): Days {
+export function daysOf(range: ReportRange, clock: ZoneClock, atMs: number): ReportDays {
   const today = startOfDay(clock.localOf(atMs));
   const until = (endMs: number, startMs: number) => ({
     startDate: formatDay(startMs),

@@ -131,4 +131,4 @@ export const LinkParams = Type.Object({
 export const NewLink = Closed({
   expiresInDays: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, default: 30 })),
 });
-export const Deleted = Type.Object({ id: Type.String(), deleted: Type.Literal(true) });
+export const DeletedReport = Type.Object({ id: Type.String(), deleted: Type.Literal(true) });

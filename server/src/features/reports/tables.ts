@@ -3,7 +3,7 @@ import type {
   DefaultTimestamp,
   Json,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 
 type SavedReportTable = {
@@ -41,7 +41,7 @@ type ReportLinkTable = {
   link_id: string;
   report_id: string;
   created_at: DefaultTimestamp;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
 };
 
 declare module '../../platform/database/tables.ts' {

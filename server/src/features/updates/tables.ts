@@ -1,9 +1,9 @@
-import type { Timestamp } from '../../platform/database/column-types.ts';
+import type { StoredTimestamp } from '../../platform/database/column-types.ts';
 
 type UpdateCheckTable = {
   only_one: boolean;
   url: string;
-  checked_at: Timestamp;
+  checked_at: StoredTimestamp;
   found_version: string | null;
   notes_url: string | null;
 };

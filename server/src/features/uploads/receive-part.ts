@@ -35,7 +35,7 @@ import {
 
 export type Checksum = { algorithm: 'sha1' | 'sha256' | 'md5'; digest: Buffer };
 
-export type Part = {
+type Part = {
   offset: number;
   /** From the request's headers, or null if not declared. */
   declaredBytes: number | null;

@@ -2,7 +2,7 @@ import type { ColumnType, Generated } from 'kysely';
 import type {
   DefaultTimestamp,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 
 /** A stored object with the next bytes of a resumable upload. */
@@ -14,7 +14,7 @@ type UploadSessionTable = {
   content_id: string;
   token_hash: Buffer;
   created_at: DefaultTimestamp;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
   completed_at: NullableTimestamp;
   upload_length: Generated<number | null>;
   parts: ColumnType<UploadPart[], never, string>;

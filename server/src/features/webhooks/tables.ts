@@ -2,7 +2,7 @@ import type { Generated } from 'kysely';
 import type {
   DefaultTimestamp,
   NullableTimestamp,
-  Timestamp,
+  StoredTimestamp,
 } from '../../platform/database/column-types.ts';
 
 export type WebhookStatus = 'active' | 'disabled';
@@ -38,7 +38,7 @@ type WebhookEventTable = {
   event_id: string;
   kind: string;
   data: string;
-  occurred_at: Timestamp;
+  occurred_at: StoredTimestamp;
   is_test: Generated<boolean>;
 };
 
@@ -51,10 +51,10 @@ type WebhookDeliveryTable = {
   kind: string;
   body: string;
   is_test: Generated<boolean>;
-  occurred_at: Timestamp;
-  created_at: Timestamp;
+  occurred_at: StoredTimestamp;
+  created_at: StoredTimestamp;
   state: Generated<DeliveryState>;
-  due_at: Timestamp;
+  due_at: StoredTimestamp;
   attempts: Generated<number>;
   is_manual: Generated<boolean>;
   sender_id: Generated<string | null>;
@@ -77,11 +77,11 @@ type WebhookDeliveryLogTable = {
   kind: string;
   body: string;
   is_test: boolean;
-  occurred_at: Timestamp;
-  created_at: Timestamp;
+  occurred_at: StoredTimestamp;
+  created_at: StoredTimestamp;
   status: DeliveryResult;
   attempts: number;
-  last_attempt_at: Timestamp;
+  last_attempt_at: StoredTimestamp;
   status_code: number | null;
   response_time_ms: number | null;
   last_error: string | null;
@@ -111,7 +111,7 @@ type WebhookTurnTable = {
   organization_id: string;
   webhook_id: string;
   sender_id: string;
-  ends_at: Timestamp;
+  ends_at: StoredTimestamp;
 };
 
 type WebhookPortalLinkTable = {
@@ -120,7 +120,7 @@ type WebhookPortalLinkTable = {
   customer: string;
   token_hash: Buffer;
   created_at: DefaultTimestamp;
-  expires_at: Timestamp;
+  expires_at: StoredTimestamp;
 };
 
 declare module '../../platform/database/tables.ts' {

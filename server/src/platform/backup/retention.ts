@@ -4,7 +4,7 @@ import { MediaIndex, readLines } from './media-index.ts';
 import { pruneRecovery } from './recovery/chain.ts';
 import type { Repository } from './repository.ts';
 
-export type Retention = {
+type Retention = {
   /** How long to keep backups. The newest one is always kept. */
   readonly backupsMs: number;
   /** How far back a point-in-time restore must reach; 0 disables it. */

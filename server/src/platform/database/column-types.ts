@@ -1,7 +1,7 @@
 /** Types of columns that many tables have: as selected, inserted and updated. */
 import type { ColumnType } from 'kysely';
 
-export type Timestamp = ColumnType<Date, Date | string, Date | string>;
+export type StoredTimestamp = ColumnType<Date, Date | string, Date | string>;
 export type DefaultTimestamp = ColumnType<Date, Date | string | undefined, Date | string>;
 export type NullableTimestamp = ColumnType<
   Date | null,

@@ -7,7 +7,7 @@
  * `app/features.ts`; asking for anything else is a type error in that list. `build` runs in every
  * process, whatever its roles; what it returns is started only in processes with the right role.
  */
-import type { Role } from '../settings/config.ts';
+import type { ProcessRole } from '../settings/config.ts';
 import type { ErrorKind } from '../http/errors.ts';
 import type { Contributed, ExtensionsOf } from './extension-point.ts';
 import type { Finding } from './finding.ts';
@@ -18,7 +18,7 @@ import type { HandledJob } from '../queue/job-handler.ts';
 import type { SettingTable, SettingValues } from '../settings/settings.ts';
 
 /** The roles of the processes that run it. Default: `worker`. */
-type ForRoles = { readonly roles?: readonly Role[] };
+type ForRoles = { readonly roles?: readonly ProcessRole[] };
 
 /**
  * Periodic work. One process of the cluster does it for all, but it may be interrupted, and

@@ -72,7 +72,7 @@ export async function serverProcesses(path: string): Promise<readonly number[]> 
   return clusterProcesses(cluster, await readPostmasterFile(cluster));
 }
 
-export type Service = AsyncDisposable & {
+type Service = AsyncDisposable & {
   readonly child: ChildProcess;
   readonly serverPid: number;
   readonly connection: EmbeddedConnection;

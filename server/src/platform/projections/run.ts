@@ -17,7 +17,7 @@ export class OvertakenError extends Error {
   }
 }
 
-export type RunOptions = {
+type RunOptions = {
   /** Ascending; default: all. */
   readonly partitions?: readonly number[];
   /** The schema of its tables, if they are not the live ones. */

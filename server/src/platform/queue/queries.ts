@@ -95,7 +95,7 @@ type ClaimRow = {
   traceparent: string | null;
 };
 
-export type ClaimRequest = {
+type ClaimRequest = {
   readonly name: string;
   readonly after: string;
   readonly worker: string;

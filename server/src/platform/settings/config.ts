@@ -24,8 +24,8 @@ import { readSettings, setting, type SettingValues } from './settings.ts';
 import { storageSettings } from '../storage/storage-settings.ts';
 import { tracingSettings } from '../tracing/tracing-settings.ts';
 
-export const roles = ['api', 'worker', 'media'] as const;
-export type Role = (typeof roles)[number];
+const roles = ['api', 'worker', 'media'] as const;
+export type ProcessRole = (typeof roles)[number];
 
 /**
  * Durability settings that may be off on an external PostgreSQL if the operator lists them

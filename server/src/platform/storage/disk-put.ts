@@ -16,7 +16,7 @@ import {
 import type { LocalFile } from './storage.ts';
 
 /** The folder of the objects, and the scratch area on its device for sources on another one. */
-export type Place = { readonly objects: string; readonly scratch: Scratch };
+export type DiskPlace = { readonly objects: string; readonly scratch: Scratch };
 
 /** A local file, its key, and the path of the key below `Place.objects`. */
 export type PlacedFile = LocalFile & { readonly key: string; readonly target: string };
@@ -26,7 +26,7 @@ const maxTries = 6;
 
 /** See `Storage.putMany`. */
 export async function putFiles(
-  place: Place,
+  place: DiskPlace,
   files: readonly PlacedFile[],
   signal?: AbortSignal,
 ): Promise<void> {
@@ -47,7 +47,7 @@ async function syncFile(localPath: string): Promise<void> {
 
 /** Renames a file to its key, or, if it is on another device, a synced copy of it. */
 async function moveIn(
-  { scratch }: Place,
+  { scratch }: DiskPlace,
   { path: source, key, target }: PlacedFile,
 ): Promise<void> {
   try {
@@ -87,7 +87,7 @@ export async function inFolderOf<T>(target: string, work: () => Promise<T>): Pro
  * yet.
  */
 export async function syncFolders(
-  { objects }: Pick<Place, 'objects'>,
+  { objects }: Pick<DiskPlace, 'objects'>,
   files: readonly Pick<PlacedFile, 'target'>[],
 ): Promise<void> {
   const folders = new Set<string>();

@@ -20,7 +20,7 @@ import {
 } from 'node:fs/promises';
 import path from 'node:path';
 import { DiskPieces } from './disk-pieces.ts';
-import { putFiles, type Place } from './disk-put.ts';
+import { putFiles, type DiskPlace } from './disk-put.ts';
 import { describe, readFrom } from './disk-read.ts';
 import { makeFolder, sync } from './durable.ts';
 import { joined } from './joined.ts';
@@ -199,7 +199,7 @@ class DiskStorage implements Storage {
     return removed;
   }
 
-  get #place(): Place {
+  get #place(): DiskPlace {
     return { objects: this.#objects, scratch: this.scratch };
   }
 

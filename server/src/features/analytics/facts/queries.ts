@@ -32,7 +32,7 @@ export async function insertChunks(tx: Tx, chunks: readonly FactChunk[]): Promis
       ${bytesArray(chunks.map(({ body }) => body))}::bytea[])`.execute(tx);
 }
 
-export type CrowdedLevel = FactDay & { readonly level: number };
+type CrowdedLevel = FactDay & { readonly level: number };
 
 /** Levels of these days with at least `minChunks` chunks that can still be merged. */
 export async function selectCrowdedLevels(

@@ -48,13 +48,13 @@ export async function listMeasured(
 }
 
 /** The first days of an item, by the organization's clock. */
-export type Span = { readonly contentId: string; readonly startMs: number };
+export type FirstDays = { readonly contentId: string; readonly startMs: number };
 
 /**
  * Items with their days. Each is a separate index lookup, because the item comes after the day in
  * the key.
  */
-function daysOf(spans: readonly Span[], days: number) {
+function daysOf(spans: readonly FirstDays[], days: number) {
   return sql`unnest(${spans.map(({ contentId }) => contentId)}::uuid[],
       ${spans.map(({ startMs }) => new Date(startMs))}::timestamptz[]) as span (id, start)
     cross join generate_series(0, ${days - 1}::int) as age`;
@@ -63,7 +63,7 @@ function daysOf(spans: readonly Span[], days: number) {
 export async function sumFirstDays(
   db: Db,
   organizationId: OrganizationId,
-  spans: readonly Span[],
+  spans: readonly FirstDays[],
   days: number,
 ): Promise<Map<string, Counters>> {
   const sums = contentColumns.map(
@@ -81,7 +81,7 @@ export async function sumFirstDays(
 export async function readFirstDetails(
   db: Db,
   organizationId: OrganizationId,
-  spans: readonly Span[],
+  spans: readonly FirstDays[],
   days: number,
 ): Promise<{ contentId: string; detail: ContentDetail }[]> {
   const { rows } = await sql<{ id: string; detail: unknown }>`

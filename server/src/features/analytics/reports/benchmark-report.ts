@@ -15,7 +15,7 @@ import {
   readFirstDetails,
   sumFirstDays,
   type MeasuredItem,
-  type Span,
+  type FirstDays,
 } from './benchmark-queries.ts';
 import { watchedPoints } from './content-report.ts';
 import { nobody, noCounters, presentCounted, type Counters } from './metrics.ts';
@@ -76,7 +76,10 @@ export async function reportBenchmark(
   const all = new Map(
     [item, ...peers, ...ofOrganization, ...ofAuthor].map((one) => [one.contentId, one]),
   );
-  const spanOf = (one: MeasuredItem): Span => ({ contentId: one.contentId, startMs: startOf(one) });
+  const spanOf = (one: MeasuredItem): FirstDays => ({
+    contentId: one.contentId,
+    startMs: startOf(one),
+  });
   const [sums, details] = await Promise.all([
     sumFirstDays(db, organizationId, [...all.values()].map(spanOf), days),
     readFirstDetails(db, organizationId, [item, ...peers].map(spanOf), days),

@@ -5,7 +5,7 @@ import {
   reportBreakdown,
   type BreakdownQuery,
   type BreakdownReport,
-  type Part,
+  type BreakdownPart,
 } from './breakdown.ts';
 import { presentItemMetrics } from './content-report.ts';
 import type { ReportFilter } from './filter.ts';
@@ -18,12 +18,12 @@ import { presentSource } from './sources-report.ts';
 
 export type BreakdownKind<Metrics> = {
   readonly rankedBy: CountName;
-  readonly present: (part: Part) => Metrics;
+  readonly present: (part: BreakdownPart) => Metrics;
 };
 
 export const overviewBreakdown = {
   rankedBy: 'plays',
-  present: ({ counts, people, hasSessions }: Part) => ({
+  present: ({ counts, people, hasSessions }: BreakdownPart) => ({
     ...presentCounted(counts, people),
     sessions: hasSessions ? counts.sessions : null,
   }),
@@ -31,12 +31,12 @@ export const overviewBreakdown = {
 
 export const contentBreakdown = {
   rankedBy: 'plays',
-  present: ({ counts, people }: Part) => presentItemMetrics(counts, people),
+  present: ({ counts, people }: BreakdownPart) => presentItemMetrics(counts, people),
 } as const;
 
 export const engagementBreakdown = {
   rankedBy: 'plays',
-  present: ({ counts, people, hasSessions }: Part) => ({
+  present: ({ counts, people, hasSessions }: BreakdownPart) => ({
     ...(hasSessions ? presentSessions(counts) : noSessions),
     ...presentCounted(counts, people),
   }),
@@ -44,7 +44,7 @@ export const engagementBreakdown = {
 
 export const qualityBreakdown = {
   rankedBy: 'attempted_views',
-  present: ({ counts, startups }: Part) => ({
+  present: ({ counts, startups }: BreakdownPart) => ({
     views: counts.views,
     attemptedViews: counts.attempted_views,
     erroredViews: counts.errored_views,
@@ -55,7 +55,7 @@ export const qualityBreakdown = {
 
 export const sourcesBreakdown = {
   rankedBy: 'plays',
-  present: ({ counts, people, hasSessions }: Part) => ({
+  present: ({ counts, people, hasSessions }: BreakdownPart) => ({
     impressions: counts.impressions,
     ...presentSource(counts, { viewers: people.uniqueViewers, hasSessions }),
   }),

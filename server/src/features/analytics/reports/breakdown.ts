@@ -22,7 +22,7 @@ export type BreakdownQuery = {
   readonly experiment?: string;
 };
 
-export type Breakdown = {
+type Breakdown = {
   readonly dimensions: readonly Dimension[];
   readonly top: number;
   readonly experiment: string | null;
@@ -58,7 +58,7 @@ export function refuseBreakdown({ breakdown }: BreakdownQuery, instead: string):
 }
 
 /** The numbers of one row of a breakdown. */
-export type Part = {
+export type BreakdownPart = {
   readonly counts: FactCounts;
   readonly people: People;
   readonly startups: Startups;
@@ -88,7 +88,7 @@ export type BreakdownWanted<Metrics> = {
   /** Shows the rows with the highest value of this count. */
   readonly rankedBy: CountName;
   readonly variantsOf: VariantsOf;
-  readonly present: (part: Part) => Metrics;
+  readonly present: (part: BreakdownPart) => Metrics;
 };
 
 /** A group qualifies as a row if any of these is positive. */
@@ -144,7 +144,7 @@ export async function reportBreakdown<Metrics>(
   };
 }
 
-type SummedPart = Omit<Part, 'hasSessions'>;
+type SummedPart = Omit<BreakdownPart, 'hasSessions'>;
 type Summed = {
   readonly rows: SummedPart[];
   readonly other: SummedPart | null;

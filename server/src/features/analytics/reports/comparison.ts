@@ -1,5 +1,5 @@
 /** The change of a metric against the previous period. */
-export type Comparison = {
+type Comparison = {
   /** Relative, such as 0.25 for a quarter more. Null if the base is zero. */
   change: number | null;
   direction: 'up' | 'down' | 'flat';

@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
-import { inSpan, type Span } from './counter-queries.ts';
+import { inSpan, type ReportSpan } from './counter-queries.ts';
 import type { Counters } from './metrics.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { Counters } from './metrics.ts';
  * tags.
  */
 export type ItemFilter = {
-  span: Span;
+  span: ReportSpan;
   days: readonly Date[];
   tags: readonly string[] | null;
 };

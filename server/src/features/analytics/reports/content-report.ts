@@ -3,7 +3,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { addSteps, stepLength, type Breakdown } from '../projections/engagement/content-detail.ts';
-import type { ItemCounts } from './count-source.ts';
+import type { ReportItemCounts } from './count-source.ts';
 import { countsOf } from './counts.ts';
 import { findTitle, readFeedback } from './detail-queries.ts';
 import type { ReportFilter } from './filter.ts';
@@ -85,7 +85,7 @@ function presentBreakdown(breakdown: Breakdown) {
 export function watchedPoints({
   positions,
   reruns,
-}: Pick<ItemCounts, 'positions'> & { reruns: ReadonlyMap<number, number> }): {
+}: Pick<ReportItemCounts, 'positions'> & { reruns: ReadonlyMap<number, number> }): {
   second: number;
   watched: number;
 }[] {

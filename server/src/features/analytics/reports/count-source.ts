@@ -4,7 +4,7 @@
  * filtered.
  */
 import type { Breakdown } from '../projections/engagement/content-detail.ts';
-import type { Segment, Series } from './counter-queries.ts';
+import type { AudienceSegment, Series } from './counter-queries.ts';
 import type { AudienceCounters, Counters, People } from './metrics.ts';
 import type { MovedItem, MoversQuery } from './movers-query.ts';
 import type { PeopleCounts, UniqueViewers } from './people-counts.ts';
@@ -36,7 +36,7 @@ export type CountSource = {
     kind: SegmentKind,
   ): Promise<{ series: Series<AudienceCounters>; segments: CountedSegment[] }>;
 
-  ofItem(period: Period, contentId: string): Promise<ItemCounts>;
+  ofItem(period: Period, contentId: string): Promise<ReportItemCounts>;
 
   /**
    * Playback statistics. `lists` counts labels sent by clients, or is null if facts provide them.
@@ -70,11 +70,11 @@ export type OverTime = {
   readonly people: PeopleCounts<number>;
 };
 
-export type CountedSegment = Segment<Counters & Partial<AudienceCounters>> & {
+export type CountedSegment = AudienceSegment<Counters & Partial<AudienceCounters>> & {
   readonly people: People;
 };
 
-export type ItemCounts = {
+export type ReportItemCounts = {
   readonly series: Series<Counters>;
   readonly people: PeopleCounts;
   readonly devices: Breakdown;

@@ -8,7 +8,7 @@ import { movedColumns, type MovedItem, type MoversQuery } from './movers-query.t
 import type { Period } from './period.ts';
 
 /** The rows of a report: those of one grain, from `startMs` up to but excluding `endMs`. */
-export type Span = { grain: 'hour' | 'day'; startMs: number; endMs: number };
+export type ReportSpan = { grain: 'hour' | 'day'; startMs: number; endMs: number };
 
 export type Series<T> = (T & { startMs: number })[];
 
@@ -20,7 +20,7 @@ function sums(columns: readonly string[]) {
 }
 
 /** The condition for a span. All counter tables have these columns. */
-export function inSpan({ grain, startMs, endMs }: Span) {
+export function inSpan({ grain, startMs, endMs }: ReportSpan) {
   return sql`grain = ${grain} and period >= ${new Date(startMs)} and period < ${new Date(endMs)}`;
 }
 
@@ -28,7 +28,7 @@ export function inSpan({ grain, startMs, endMs }: Span) {
 export async function readSeries(
   db: Db,
   organizationId: OrganizationId,
-  span: Span,
+  span: ReportSpan,
 ): Promise<Series<AudienceCounters>> {
   const { rows } = await sql<Dated<AudienceCounters>>`
     select period, ${sums(audienceColumns)} from audience_counter
@@ -60,15 +60,15 @@ function toSeries<T>({ period, ...counters }: Dated<T>) {
   return { ...(counters as T), startMs: period.getTime() };
 }
 
-export type Segment<T> = { segment: string; counters: T };
+export type AudienceSegment<T> = { segment: string; counters: T };
 
 /** Split by device or country, most played first; '' means unknown. */
 export async function readAudienceSegments(
   db: Db,
   organizationId: OrganizationId,
   by: 'device' | 'country',
-  span: Span,
-): Promise<Segment<AudienceCounters>[]> {
+  span: ReportSpan,
+): Promise<AudienceSegment<AudienceCounters>[]> {
   const { rows } = await sql<AudienceCounters & { segment: string }>`
     select ${sql.ref(by)} as segment, ${sums(audienceColumns)} from audience_counter
     where organization_id = ${organizationId} and ${inSpan(span)}
@@ -85,8 +85,8 @@ export async function readAudienceSegments(
 export async function readTagSegments(
   db: Db,
   organizationId: OrganizationId,
-  { span, limit }: { span: Span; limit: number },
-): Promise<Segment<Counters>[]> {
+  { span, limit }: { span: ReportSpan; limit: number },
+): Promise<AudienceSegment<Counters>[]> {
   const { rows } = await sql<Counters & { segment: string }>`
     with counted as materialized (
       select content_id, ${sums(contentColumns)} from content_counter

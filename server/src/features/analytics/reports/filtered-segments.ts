@@ -4,7 +4,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { FactSums, type FactQuery } from '../facts/sums.ts';
-import type { Segment } from './counter-queries.ts';
+import type { AudienceSegment } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { addFiltered, type Within } from './filtered-series.ts';
 import { GroupedPeople } from './grouped-people.ts';
@@ -49,11 +49,11 @@ export async function segmentsOf(
   organizationId: OrganizationId,
   kind: SegmentKind,
   sums: FactSums,
-): Promise<Segment<AudienceCounters>[]> {
+): Promise<AudienceSegment<AudienceCounters>[]> {
   return kind === 'tag' ? tagsOf(db, organizationId, sums) : groupsOf(sums);
 }
 
-function groupsOf(sums: FactSums): Segment<AudienceCounters>[] {
+function groupsOf(sums: FactSums): AudienceSegment<AudienceCounters>[] {
   return inOrder([...sums.groups.keys()].map((key) => [String(key), sums.countsOf(key)]));
 }
 
@@ -96,7 +96,7 @@ async function tagsOf(
   db: Db,
   organizationId: OrganizationId,
   sums: FactSums,
-): Promise<Segment<AudienceCounters>[]> {
+): Promise<AudienceSegment<AudienceCounters>[]> {
   const items = await findNames(db, organizationId, countedItems(sums));
   const byTag = new Map<string, AudienceCounters[]>();
   for (const { contentId, tags } of items) {

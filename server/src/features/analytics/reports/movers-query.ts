@@ -13,7 +13,7 @@ export const movedColumns = {
 export type MoverMetric = keyof typeof movedColumns;
 export const moverMetrics = Object.keys(movedColumns) as MoverMetric[];
 export const directions = ['up', 'down', 'both'] as const;
-export type Direction = (typeof directions)[number];
+type Direction = (typeof directions)[number];
 
 export type MoversQuery = {
   readonly periods: ComparablePeriods;

@@ -28,7 +28,7 @@ const earliestMs = Date.UTC(1970, 0, 1);
 const latestMs = Date.UTC(9998, 11, 31);
 
 /** A part of a period, from `startMs` up to but excluding `endMs`. */
-export type Bucket = {
+export type PeriodBucket = {
   readonly startMs: number;
   readonly endMs: number;
   /** Its name in responses: a day, the Monday of a week, or the start of an hour. */
@@ -120,8 +120,8 @@ export function comparablePeriods({ startMs, endMs }: Period, nowMs: number): Co
 }
 
 /** All buckets of a period in order, including empty ones. */
-export function bucketsOf({ startMs, endMs, granularity, clock }: Period): Bucket[] {
-  const buckets: Bucket[] = [];
+export function bucketsOf({ startMs, endMs, granularity, clock }: Period): PeriodBucket[] {
+  const buckets: PeriodBucket[] = [];
   for (let start = bucketStart(startMs, granularity); start < endMs;) {
     const next = start + lengthsMs[granularity];
     buckets.push({

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
-import { inSpan, type Span } from './counter-queries.ts';
+import { inSpan, type ReportSpan } from './counter-queries.ts';
 
 export type QualityCount = { measure: string; label: string; count: number; total: number };
 
@@ -9,7 +9,7 @@ export type QualityCount = { measure: string; label: string; count: number; tota
 export async function readQuality(
   db: Db,
   organizationId: OrganizationId,
-  span: Span,
+  span: ReportSpan,
 ): Promise<QualityCount[]> {
   const { rows } = await sql<QualityCount>`
     select measure, label, sum(count)::bigint as count, sum(total)::bigint as total
@@ -28,7 +28,7 @@ export async function readLabelSeries(
   db: Db,
   organizationId: OrganizationId,
   measure: 'startup' | 'source',
-  span: Span,
+  span: ReportSpan,
 ): Promise<LabelCount[]> {
   const { rows } = await sql<LabelCount>`
     select period, label, count, total from quality_counter

@@ -2,9 +2,9 @@ import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { SetTable } from '../projections/engagement/counter-queries.ts';
-import { inSpan, type Span } from './counter-queries.ts';
+import { inSpan, type ReportSpan } from './counter-queries.ts';
 
-export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
+const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
 export type StoredSet = { content_id: string; period: Date; sketch: Buffer };
 
@@ -13,7 +13,7 @@ export async function readOrganizationSets(
   db: Db,
   organizationId: OrganizationId,
   table: SetTable,
-  span: Span,
+  span: ReportSpan,
 ): Promise<StoredSet[]> {
   const { rows } = await sql<StoredSet>`
     select content_id, period, sketch from ${sql.table(table)}

@@ -1,7 +1,7 @@
 import { rulesOf } from '../intake/event-rules.ts';
 import { isFixed, isFixedValue } from '../labels.ts';
 import type { LoggedEvent } from '../logged-event.ts';
-import { mapTexts, replaceEntries, type Change } from './map-texts.ts';
+import { mapTexts, replaceEntries, type TextChange } from './map-texts.ts';
 
 export type ErasedId = {
   readonly userId: string;
@@ -81,7 +81,7 @@ function forgetInData({ event: kind, data }: LoggedEvent, id: ErasedId): LoggedE
   return replaceEntries(data, changed) as LoggedEvent['data'];
 }
 
-function changeOf({ userId, number, placeholder }: ErasedId): Change {
+function changeOf({ userId, number, placeholder }: ErasedId): TextChange {
   return {
     text: (text) => (text === userId ? placeholder : text),
     number: (found) => (found === number ? placeholder : found),

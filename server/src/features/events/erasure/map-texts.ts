@@ -1,11 +1,11 @@
-export type Change = {
+export type TextChange = {
   /** Applied to each text: values and object keys. */
   readonly text: (text: string) => string;
   readonly number?: (number: number) => unknown;
 };
 
 /** A copy of JSON with each text, number and key mapped, or the same value if nothing changed. */
-export function mapTexts(value: unknown, change: Change): unknown {
+export function mapTexts(value: unknown, change: TextChange): unknown {
   if (typeof value === 'string') return change.text(value);
   if (typeof value === 'number') return change.number?.(value) ?? value;
   if (typeof value !== 'object' || value === null) return value;

@@ -4,9 +4,9 @@ import { EventProblem } from './event-problem.ts';
 export const maxDataBytes = 8 * 1024;
 export const maxDataLevels = 8;
 
-export type EventData = Record<string, unknown>;
+export type EngagementData = Record<string, unknown>;
 
-export function isRecord(value: unknown): value is EventData {
+export function isRecord(value: unknown): value is EngagementData {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
@@ -16,7 +16,7 @@ export function isRecord(value: unknown): value is EventData {
  * @param mayHoldBadText whether the JSON had an escape that can produce NUL or a lone surrogate;
  *   without one the check is skipped
  */
-export function checkData(data: EventData, mayHoldBadText: boolean): EventProblem | null {
+export function checkData(data: EngagementData, mayHoldBadText: boolean): EventProblem | null {
   const walk = { bytes: 2, mayHoldBadText, problem: null };
   measure(data, 'data', 1, walk);
   if (walk.problem !== null) return walk.problem;
@@ -51,7 +51,7 @@ function measure(value: object, path: string, level: number, walk: Walk): void {
     walk.bytes += key.length * maxBytesPerUnit + 4;
     if (key === '__proto__') return refuse(walk, path, 'must not have a key named __proto__');
     if (walk.mayHoldBadText) checkText(key, `${path} (a key)`, walk);
-    measureValue((value as EventData)[key], path, key, level, walk);
+    measureValue((value as EngagementData)[key], path, key, level, walk);
     if (walk.problem !== null) return;
   }
 }

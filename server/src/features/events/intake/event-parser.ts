@@ -5,7 +5,7 @@
  */
 import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/values/uuid7.ts';
-import { badText, checkData, isRecord, type EventData } from './event-data.ts';
+import { badText, checkData, isRecord, type EngagementData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
 import { dataRules, isPossiblePosition, rulesOf } from './event-rules.ts';
 import { isWrongCountry, readCountry } from './event-source.ts';
@@ -113,16 +113,16 @@ export function parseEvent(
 }
 
 /** The types of the fields have been checked. */
-function isBeyondEnd({ currentTime, duration }: EventData): boolean {
+function isBeyondEnd({ currentTime, duration }: EngagementData): boolean {
   return !isPossiblePosition(currentTime as number, duration as number);
 }
 
 function toLogged(
-  raw: EventData,
+  raw: EngagementData,
   event: EventKind | CustomKind,
   contentId: string,
   at: number,
-  data: EventData,
+  data: EngagementData,
   source: EventSource,
 ): LoggedEvent {
   // The types of the ids have been checked.
@@ -175,7 +175,7 @@ function isDevice(value: unknown): value is EventDevice {
  * Accepts alternative names for the fields of a swipe: the event table of the contract names them
  * differently from the text below it.
  */
-function useEarlierNames(raw: EventData, data: EventData): void {
+function useEarlierNames(raw: EngagementData, data: EngagementData): void {
   if (raw['contentId'] === undefined) {
     const to = data['toContentId'] ?? raw['toContentId'];
     if (to !== undefined) raw['contentId'] = to;
@@ -189,7 +189,7 @@ function useEarlierNames(raw: EventData, data: EventData): void {
   }
 }
 
-function checkIds(raw: EventData, { mayHoldBadText }: EventSource): EventProblem | null {
+function checkIds(raw: EngagementData, { mayHoldBadText }: EventSource): EventProblem | null {
   return (
     checkId(raw['eventId'], 'eventId', maxIdCharacters, mayHoldBadText) ??
     checkId(raw['userId'], 'userId', maxViewerCharacters, mayHoldBadText) ??
@@ -217,7 +217,7 @@ function codePoints(text: string): number {
   return Array.from(text).length;
 }
 
-function checkFields(kind: EventKind | CustomKind, data: EventData): EventProblem | null {
+function checkFields(kind: EventKind | CustomKind, data: EngagementData): EventProblem | null {
   for (const { name, type, required } of rulesOf(kind)) {
     // Excludes inherited properties such as `constructor`: no field has such a name.
     const value = data[name];

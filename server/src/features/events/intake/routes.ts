@@ -13,7 +13,7 @@ import { senderOf } from './event-source.ts';
 import { takeEvents, type IntakeParts, type Outcome } from './intake.ts';
 import { BatchReceived, EventBatch, EventReceived, EventRequest, KeyQuery } from './schemas.ts';
 
-export type EventRouteParts = IntakeParts & {
+type EventRouteParts = IntakeParts & {
   readonly mutations: Mutations;
   /** The header in which a proxy passes the viewer's country; lower case. */
   readonly countryHeader: string;

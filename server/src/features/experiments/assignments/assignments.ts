@@ -35,7 +35,7 @@ import {
 } from './view.ts';
 
 /** The viewer of a request. The experiment unit is the user if known, otherwise the device. */
-export type Viewer = { readonly userId?: string | null; readonly deviceId?: string | null };
+type Viewer = { readonly userId?: string | null; readonly deviceId?: string | null };
 
 export type ExperimentEntry = { readonly experimentId: string; readonly variantId: string };
 

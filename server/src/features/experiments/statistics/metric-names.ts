@@ -5,5 +5,3 @@ export type BuiltInMetric = (typeof metricNames)[number];
 export function isBuiltIn(metric: string): metric is BuiltInMetric {
   return (metricNames as readonly string[]).includes(metric);
 }
-
-export type Direction = 'increase' | 'decrease';

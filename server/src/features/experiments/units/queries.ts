@@ -15,7 +15,7 @@ export type CountedUnit = Unit & { readonly counts: UnitCounts };
 /**
  * A viewer that belongs to a unit: the unit itself, or a device on which its user has signed in.
  */
-export type Member = Unit & {
+type Member = Unit & {
   readonly viewer: Hash;
   /**
    * False for a device that was exposed later than its user, whose sessions cannot tell when the

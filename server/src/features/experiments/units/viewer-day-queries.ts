@@ -10,7 +10,7 @@ import type { Tx } from '../../../platform/database/database.ts';
 import { viewerKeys, type Hash } from '../../analytics/analytics.ts';
 import type { Unit } from './queries.ts';
 
-export type ViewerDay = {
+export type UnitDay = {
   readonly viewer: Hash;
   readonly dayMs: number;
   readonly organizationId: string;
@@ -21,7 +21,7 @@ export type ViewerDay = {
 };
 
 /** Adds to the daily activity of viewers. */
-export async function addViewerDays(tx: Tx, days: readonly ViewerDay[]): Promise<void> {
+export async function addViewerDays(tx: Tx, days: readonly UnitDay[]): Promise<void> {
   if (days.length === 0) return;
   await sql`
     insert into viewer_day as known

@@ -10,10 +10,10 @@ import {
   type ViewState,
 } from '../../analytics/analytics.ts';
 import { dayMs as msOfDay } from '../../../platform/values/time.ts';
-import type { ViewerDay } from './viewer-day-queries.ts';
+import type { UnitDay } from './viewer-day-queries.ts';
 
-export function daysOf({ views, sessions }: EngagementChanges): ViewerDay[] {
-  const days = new Map<string, ViewerDay>();
+export function daysOf({ views, sessions }: EngagementChanges): UnitDay[] {
+  const days = new Map<string, UnitDay>();
   const dayFor = (organizationId: string, viewer: Hash, atMs: number) => {
     const dayMs = Math.floor(atMs / msOfDay) * msOfDay;
     const key = `${viewer} ${dayMs}`;

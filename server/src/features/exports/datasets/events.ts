@@ -45,7 +45,7 @@ const earlyMs = 2 * hourMs;
  */
 const lateMs = 26 * hourMs;
 
-export type EventBatch = Omit<Batch, 'rows'> & {
+type EventBatch = Omit<Batch, 'rows'> & {
   readonly events: readonly { readonly event: LoggedEvent; readonly receivedAt: number }[];
 };
 

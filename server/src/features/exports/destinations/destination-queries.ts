@@ -5,7 +5,7 @@ import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { ReportFilter } from '../../analytics/analytics.ts';
 import type { Compression } from '../tables.ts';
 
-export type Interval = 'hour' | 'day';
+export type PushInterval = 'hour' | 'day';
 
 export type DestinationRow = {
   destination_id: string;
@@ -17,7 +17,7 @@ export type DestinationRow = {
   path_style: boolean;
   /** Encrypted. */
   credentials: Buffer;
-  every: Interval;
+  every: PushInterval;
   compression: Compression;
   filter: ReportFilter;
   time_zone: string;
@@ -124,7 +124,7 @@ export async function listDueDestinations(
 }
 
 /** A batch, determined by its start and its end. */
-export type Batch = {
+export type PushBatch = {
   readonly destinationId: string;
   readonly number: number;
   readonly revision: number;
@@ -133,7 +133,7 @@ export type Batch = {
 /** Begins the next batch, unless one is in progress. */
 export async function beginBatch(
   db: Db,
-  { destinationId, number }: Batch,
+  { destinationId, number }: PushBatch,
   until: LogPosition,
 ): Promise<void> {
   await sql`
@@ -159,7 +159,7 @@ export async function listBatchFiles(
  */
 export async function saveBatchFile(
   db: Db,
-  { destinationId, number, revision }: Batch,
+  { destinationId, number, revision }: PushBatch,
   file: { key: string; rowCount: number | null; sizeBytes: number | null },
 ): Promise<boolean> {
   const { rows } = await sql`
@@ -181,7 +181,7 @@ export async function saveBatchFile(
  */
 export async function endBatch(
   tx: Tx,
-  { destinationId, number, revision }: Batch,
+  { destinationId, number, revision }: PushBatch,
   { files, rowCount }: { files: number; rowCount: number },
 ): Promise<boolean> {
   const { rows } = await sql`

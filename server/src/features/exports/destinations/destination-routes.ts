@@ -12,7 +12,7 @@ import {
 } from '../../../platform/http/schemas.ts';
 import { secretValue } from '../../../platform/http/secret-fields.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { Deleted, Filter } from '../schemas.ts';
+import { DeletedExport, ExportFilter } from '../schemas.ts';
 import { compressions } from '../tables.ts';
 import { listDestinations } from './destination-queries.ts';
 import {
@@ -60,7 +60,7 @@ const NewDestination = Closed({
   }),
   every,
   compression: Type.Optional(OneOf(compressions, 'Of the pages. Default: zstd.')),
-  filter: Type.Optional(Filter),
+  filter: Type.Optional(ExportFilter),
   startDate: Type.Optional(
     Type.String({
       description:
@@ -81,7 +81,7 @@ const Destination = Type.Object(
     pathStyle: Type.Boolean(),
     every,
     compression: OneOf(compressions),
-    filter: Type.Partial(Filter),
+    filter: Type.Partial(ExportFilter),
     timeZone: Type.String({ description: 'By which events are partitioned into days.' }),
     status: OneOf(['waiting', 'pushing'] as const),
     batches: Type.Integer({ description: 'Manifests in the bucket.' }),
@@ -154,7 +154,7 @@ export function addDestinationRoutes(app: HttpApp, parts: Parts): void {
         description: 'What is in the bucket stays.',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(Deleted) }),
+        response: answers({ 200: Envelope(DeletedExport) }),
       },
     },
     async (request, reply) => {

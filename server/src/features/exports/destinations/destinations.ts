@@ -33,7 +33,7 @@ import {
   noteFailure,
   postpone,
   type DestinationRow,
-  type Interval,
+  type PushInterval,
 } from './destination-queries.ts';
 import { pushBatch, putSchema } from './push.ts';
 
@@ -45,7 +45,7 @@ export type NewDestination = {
   readonly pathStyle?: boolean;
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  readonly every: Interval;
+  readonly every: PushInterval;
   readonly compression?: Compression;
   readonly filter?: ReportFilter;
   readonly startDate?: string;

@@ -28,7 +28,7 @@ import {
   findDestination,
   listBatchFiles,
   saveBatchFile,
-  type Batch,
+  type PushBatch,
   type DestinationRow,
 } from './destination-queries.ts';
 
@@ -36,7 +36,7 @@ import {
 const rowsAtOnce = 50_000;
 const parquet = 'application/vnd.apache.parquet';
 
-export type PushedBatch = Batch & { readonly files: number; readonly rowCount: number };
+export type PushedBatch = PushBatch & { readonly files: number; readonly rowCount: number };
 type PushedFile = { readonly path: string; readonly rows: number; readonly sizeBytes: number };
 
 /**
@@ -120,7 +120,7 @@ async function* readBatch(
  */
 type KnownFiles = ReadonlyMap<string, { readonly sizeBytes: number | null }>;
 
-type Target = { readonly row: DestinationRow; readonly batch: Batch };
+type Target = { readonly row: DestinationRow; readonly batch: PushBatch };
 
 /** Splits the rows of a batch into files, as a function of the rows alone. */
 class BatchWriter {

@@ -1,6 +1,6 @@
 /** Writers of NDJSON, CSV and Parquet that another process can resume. */
 import type { Column, Row } from '../datasets/dataset.ts';
-import type { Compression, Format } from '../tables.ts';
+import type { Compression, ExportFormat } from '../tables.ts';
 import { createCompressor } from './compressors.ts';
 import { ParquetFormatWriter } from './parquet-writer.ts';
 import { csv, ndjson } from './text.ts';
@@ -16,7 +16,7 @@ export type FormatWriter = {
   end(): Promise<Uint8Array[]>;
 };
 
-export type FileKind = { readonly format: Format; readonly compression: Compression };
+export type FileKind = { readonly format: ExportFormat; readonly compression: Compression };
 
 /** The part of a file already written by another writer. */
 export type Written = { readonly states: readonly string[]; readonly sizeBytes: number };

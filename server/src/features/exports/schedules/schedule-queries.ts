@@ -3,13 +3,13 @@ import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { ReportFilter } from '../../analytics/analytics.ts';
 import { organizationTimeZone } from '../../organizations/organizations.ts';
-import type { Compression, Dataset, Format } from '../tables.ts';
+import type { Compression, Dataset, ExportFormat } from '../tables.ts';
 
 export type ScheduleRow = {
   schedule_id: string;
   organization_id: OrganizationId;
   dataset: Dataset;
-  format: Format;
+  format: ExportFormat;
   compression: Compression;
   filter: ReportFilter;
   delay_hours: number;

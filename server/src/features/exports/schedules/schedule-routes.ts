@@ -11,7 +11,7 @@ import {
   Timestamp,
 } from '../../../platform/http/schemas.ts';
 import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
-import { Deleted, exportFields, Filter } from '../schemas.ts';
+import { DeletedExport, exportFields, ExportFilter } from '../schemas.ts';
 import { compressions, datasets, formats } from '../tables.ts';
 import { listSchedules } from './schedule-queries.ts';
 import { createSchedule, deleteSchedule, presentSchedule } from './schedules.ts';
@@ -37,7 +37,7 @@ const Schedule = Type.Object(
     dataset: OneOf(datasets),
     format: OneOf(formats),
     compression: OneOf(compressions),
-    filter: Type.Partial(Filter),
+    filter: Type.Partial(ExportFilter),
     delayHours: Type.Integer(),
     nextDate: Type.String({ description: 'The first day that has no export yet.' }),
     createdAt: Timestamp,
@@ -103,7 +103,7 @@ export function addScheduleRoutes(
         description: 'The exports that it has made stay.',
         tags,
         params: IdParams,
-        response: answers({ 200: Envelope(Deleted) }),
+        response: answers({ 200: Envelope(DeletedExport) }),
       },
     },
     async (request, reply) => {

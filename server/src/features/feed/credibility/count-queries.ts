@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
-import type { Counts } from './credibility.ts';
+import type { CredibleCounts } from './credibility.ts';
 
 /** Older days count less than a hundredth. */
 const days = 14;
@@ -15,8 +15,8 @@ const rowsAtOnce = 5_000;
 export type ItemCounts = {
   readonly serialNumber: number;
   /** Viewers known from earlier days. */
-  readonly known: Counts;
-  readonly newcomers: Counts;
+  readonly known: CredibleCounts;
+  readonly newcomers: CredibleCounts;
 };
 
 const today = sql`(now() at time zone 'UTC')::date`;
@@ -27,7 +27,7 @@ const faded = sql`0.01 * power(0.5,
     / ${sql.lit(halfLifeDays)})`;
 
 /** Days since 1970, from `first` up to but excluding `end`. */
-export type Span = { readonly first: number; readonly end: number };
+export type DaySpan = { readonly first: number; readonly end: number };
 
 type CountRow = {
   serial_number: number;
@@ -45,7 +45,7 @@ type CountRow = {
 export async function readItemCounts(
   db: Db,
   organizationId: OrganizationId,
-  span: Span,
+  span: DaySpan,
   take: (rows: readonly ItemCounts[]) => void | Promise<void>,
 ): Promise<void> {
   await inTransaction(db, async (tx) => {

@@ -18,9 +18,14 @@
  */
 import { completed, played, shared, shown, type DayItem, type ViewerDay } from './viewer-day.ts';
 
-export type Counts = { shown: number; plays: number; completions: number; reactions: number };
+export type CredibleCounts = {
+  shown: number;
+  plays: number;
+  completions: number;
+  reactions: number;
+};
 
-export type Contribution = Counts & { readonly serialNumber: number };
+export type Contribution = CredibleCounts & { readonly serialNumber: number };
 
 /** The contribution of one viewer's day to the counts of items. */
 export type Contributions = {

@@ -123,13 +123,13 @@ export async function deleteDays(tx: Tx, gone: readonly ViewerAndDay[]): Promise
 }
 
 /** A change of the counts of one item on one day: columns in the order of `countColumns`. */
-export type ItemChange = {
+export type CredibleItemChange = {
   readonly organizationId: string;
   readonly day: number;
   readonly serialNumber: number;
   readonly counts: readonly number[];
 };
-export type CountryChange = Omit<ItemChange, 'counts'> & {
+export type CountryChange = Omit<CredibleItemChange, 'counts'> & {
   readonly country: string;
   readonly plays: number;
 };
@@ -148,7 +148,7 @@ export const countColumns = [
 const columnList = sql.join(countColumns.map((name) => sql.ref(name)));
 
 /** Adds changes to the counts of items. Each organization, day and item may be given only once. */
-export async function changeItems(tx: Tx, changes: readonly ItemChange[]): Promise<void> {
+export async function changeItems(tx: Tx, changes: readonly CredibleItemChange[]): Promise<void> {
   if (changes.length === 0) return;
   const columns = countColumns.map((_, index) => changes.map(({ counts }) => counts[index] ?? 0));
   await sql`
@@ -193,7 +193,7 @@ export async function changeCountries(tx: Tx, changes: readonly CountryChange[])
   `.execute(tx);
 }
 
-function placeOf(changes: readonly Omit<ItemChange, 'counts'>[]) {
+function placeOf(changes: readonly Omit<CredibleItemChange, 'counts'>[]) {
   return sql`${textArray(changes.map(({ organizationId }) => organizationId))}::text[],
     ${days(changes.map(({ day }) => day))}::date[],
     ${int8Array(changes.map(({ serialNumber }) => serialNumber))}::int8[]`;

@@ -20,7 +20,7 @@ import {
   selectDays,
   upsertDays,
   type CountryChange,
-  type ItemChange,
+  type CredibleItemChange,
   type StoredDay,
   type ViewerAndDay,
 } from './credible-queries.ts';
@@ -139,8 +139,8 @@ class CountChanges {
   }
 
   /** Nonzero changes, in primary key order. */
-  items(): ItemChange[] {
-    const found: ItemChange[] = [];
+  items(): CredibleItemChange[] {
+    const found: CredibleItemChange[] = [];
     for (const [organizationId, days] of sorted(this.#items)) {
       for (const [day, items] of sorted(days)) {
         for (const [serialNumber, counts] of sorted(items)) {

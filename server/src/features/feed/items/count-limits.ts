@@ -3,7 +3,7 @@
  * bounded by what other items get, and their rate of reactions by that of the best liked items. The
  * counts are winsorized (Tukey 1962; Dixon and Tukey 1968), which a single item can't move.
  */
-import type { Counts } from '../credibility/credibility.ts';
+import type { CredibleCounts } from '../credibility/credibility.ts';
 import { priorShowings } from '../ranking/signals/engagement.ts';
 import { knownOf, newcomersOf, type ItemStats } from './item-stats.ts';
 
@@ -49,7 +49,7 @@ export function countLimits(sample: readonly ItemStats[]): CountLimits {
 }
 
 /** The counts of an item with newcomers limited. Reactions never exceed showings. */
-export function limitedCounts(stats: ItemStats, limits: CountLimits): Counts {
+export function limitedCounts(stats: ItemStats, limits: CountLimits): CredibleCounts {
   const known = {
     shown: knownOf(stats, 'shown'),
     reactions: Math.min(knownOf(stats, 'reactions'), knownOf(stats, 'shown')),
@@ -68,7 +68,7 @@ export function limitedCounts(stats: ItemStats, limits: CountLimits): Counts {
   };
 }
 
-export function forScale(counts: Counts): Counts {
+export function forScale(counts: CredibleCounts): CredibleCounts {
   const share = Math.min(1, maxShownForScale / counts.shown);
   return {
     shown: counts.shown * share,
@@ -78,13 +78,13 @@ export function forScale(counts: Counts): Counts {
   };
 }
 
-function meanRate(counts: readonly Counts[]): number {
+function meanRate(counts: readonly CredibleCounts[]): number {
   const shown = counts.reduce((sum, count) => sum + count.shown, 0);
   const reactions = counts.reduce((sum, count) => sum + count.reactions, 0);
   return shown > 0 ? reactions / shown : 0;
 }
 
-function smoothed({ shown, reactions }: Counts, mean: number): number {
+function smoothed({ shown, reactions }: CredibleCounts, mean: number): number {
   return (reactions + priorShowings * mean) / (shown + priorShowings);
 }
 

@@ -3,7 +3,7 @@
  * items that share its tags, and its completions with those of items of similar length. No single
  * item moves the scales: each contributes at most `maxShownForScale` showings.
  */
-import type { Counts } from '../credibility/credibility.ts';
+import type { CredibleCounts } from '../credibility/credibility.ts';
 import {
   bucketCount,
   bucketOf,
@@ -36,7 +36,7 @@ export type ItemScales = {
 
 type Sampled = {
   readonly entry: FeedEntry;
-  readonly counts: Counts;
+  readonly counts: CredibleCounts;
   readonly bucket: number;
 };
 

@@ -28,7 +28,7 @@ const unknown = 0.5;
 const emptyShown: EngagementCounts = { shown: 0, reactions: 0 };
 
 /** Viewer activity on the items of one organization, and the scales for single items. */
-export class ItemStatistics {
+export class FeedItemStatistics {
   readonly #items: Items;
   #stats = new Map<number, ItemStats>();
   #scales: ItemScales = emptyScales;

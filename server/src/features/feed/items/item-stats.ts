@@ -1,4 +1,4 @@
-import type { Counts } from '../credibility/credibility.ts';
+import type { CredibleCounts } from '../credibility/credibility.ts';
 import type { ItemCounts } from '../credibility/count-queries.ts';
 import type { PlaysByCountry } from '../ranking/signals/geo-relevance.ts';
 
@@ -26,11 +26,11 @@ export function emptyStats(): ItemStats {
   };
 }
 
-export function knownOf({ earlier, recent }: ItemStats, name: keyof Counts): number {
+export function knownOf({ earlier, recent }: ItemStats, name: keyof CredibleCounts): number {
   return (earlier?.known[name] ?? 0) + (recent?.known[name] ?? 0);
 }
 
-export function newcomersOf({ earlier, recent }: ItemStats, name: keyof Counts): number {
+export function newcomersOf({ earlier, recent }: ItemStats, name: keyof CredibleCounts): number {
   return (earlier?.newcomers[name] ?? 0) + (recent?.newcomers[name] ?? 0);
 }
 

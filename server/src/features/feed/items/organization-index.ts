@@ -2,7 +2,7 @@ import { EntryList } from './entry-list.ts';
 import type { EntryFields, FeedEntry } from './feed-entry.ts';
 import type { IndexedItem } from './index-queries.ts';
 import type { ItemVectors } from '../taste/item-vectors.ts';
-import { ItemStatistics } from './item-statistics.ts';
+import { FeedItemStatistics } from './item-statistics.ts';
 import { Slices } from './slices.ts';
 
 /** The best items of a tag are selected from this many of its newest, and cached briefly. */
@@ -33,7 +33,7 @@ export class OrganizationIndex {
   readonly newestFirst = new EntryList();
   #version = 0;
   /** Viewer activity on the items. */
-  readonly statistics = new ItemStatistics(this);
+  readonly statistics = new FeedItemStatistics(this);
   /** Co-watching vectors of items, or null while nothing is known. */
   vectors: ItemVectors | null = null;
 

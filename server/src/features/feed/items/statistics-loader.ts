@@ -8,18 +8,18 @@ import {
   readItemCounts,
   type CountryPlays,
   type ItemCounts,
-  type Span,
+  type DaySpan,
 } from '../credibility/count-queries.ts';
 import { dayOf } from '../credibility/viewer-day.ts';
-import type { ItemStatistics } from './item-statistics.ts';
+import type { FeedItemStatistics } from './item-statistics.ts';
 
-const wholePast: Span = { first: 0, end: 1_000_000 };
+const wholePast: DaySpan = { first: 0, end: 1_000_000 };
 
 /** Reads everything. @returns the first of the days that `loadRecent` reads from now on */
 export async function loadStatistics(
   db: Db,
   organizationId: OrganizationId,
-  statistics: ItemStatistics,
+  statistics: FeedItemStatistics,
 ): Promise<number> {
   // Events of yesterday may still arrive, because events are accepted for a day.
   const recentFrom = dayOf(Date.now()) - 1;
@@ -34,14 +34,18 @@ export async function loadStatistics(
 export async function loadRecent(
   db: Db,
   organizationId: OrganizationId,
-  statistics: ItemStatistics,
+  statistics: FeedItemStatistics,
   from: number,
 ): Promise<void> {
   const recent = { ...wholePast, first: from };
   statistics.load('recent', await readAll(db, organizationId, recent));
 }
 
-async function readAll(db: Db, organizationId: OrganizationId, span: Span): Promise<ItemCounts[]> {
+async function readAll(
+  db: Db,
+  organizationId: OrganizationId,
+  span: DaySpan,
+): Promise<ItemCounts[]> {
   const all: ItemCounts[] = [];
   await readItemCounts(db, organizationId, span, async (rows) => {
     for (const row of rows) all.push(row);
@@ -54,7 +58,7 @@ async function readAll(db: Db, organizationId: OrganizationId, span: Span): Prom
 async function loadCountries(
   db: Db,
   organizationId: OrganizationId,
-  statistics: ItemStatistics,
+  statistics: FeedItemStatistics,
 ): Promise<void> {
   const [all, items] = await Promise.all([
     readCountries(db, organizationId),

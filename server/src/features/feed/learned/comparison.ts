@@ -14,7 +14,7 @@ export type HeldOutItem = {
   readonly byModel: number;
 };
 
-export type Comparison = {
+export type ModelComparison = {
   /** Number of pages on which the two orders can be distinguished. */
   readonly pages: number;
   readonly weights: number;
@@ -25,7 +25,7 @@ export type Comparison = {
 
 const z = 1.96;
 
-export function compareOn(pages: readonly (readonly HeldOutItem[])[]): Comparison {
+export function compareOn(pages: readonly (readonly HeldOutItem[])[]): ModelComparison {
   let weights = 0;
   let learned = 0;
   const differences: number[] = [];

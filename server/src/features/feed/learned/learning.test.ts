@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mix } from '../taste/hash.ts';
 import { compareOn, type HeldOutItem } from './comparison.ts';
-import { fitLogistic, sigmoid, type Sample } from './logistic.ts';
+import { fitLogistic, sigmoid, type TrainingSample } from './logistic.ts';
 import { leastPropensity, propensitiesOf } from './propensity.ts';
 
 test('a regression finds the coefficients that made its samples', () => {
   const truth = { intercept: -0.5, coefficients: [1.5, -2] };
-  const samples = Array.from({ length: 20_000 }, (_, n): Sample => {
+  const samples = Array.from({ length: 20_000 }, (_, n): TrainingSample => {
     const features = Float64Array.of(mix(3 * n) * 2 - 1, mix(3 * n + 1) * 2 - 1);
     const logit = truth.intercept + 1.5 * (features[0] ?? 0) - 2 * (features[1] ?? 0);
     return { features, outcome: mix(3 * n + 2) < sigmoid(logit) ? 1 : 0, weight: 1 };
@@ -21,7 +21,7 @@ test('a regression finds the coefficients that made its samples', () => {
 });
 
 test('outcomes that are all alike leave coefficients finite', () => {
-  const samples = Array.from({ length: 100 }, (_, n): Sample => {
+  const samples = Array.from({ length: 100 }, (_, n): TrainingSample => {
     return { features: Float64Array.of(n / 100), outcome: 1, weight: 1 };
   });
   const { coefficients } = fitLogistic(samples, 1, 1);

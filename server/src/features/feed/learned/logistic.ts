@@ -4,7 +4,7 @@
  * method with a ridge penalty, which keeps coefficients finite for all outcomes.
  */
 
-export type Sample = {
+export type TrainingSample = {
   readonly features: Float64Array;
   /** From 0 to 1. */
   readonly outcome: number;
@@ -24,7 +24,11 @@ export function sigmoid(logit: number): number {
 }
 
 /** @param penalty of each coefficient, in samples; practically none for the intercept */
-export function fitLogistic(samples: readonly Sample[], size: number, penalty: number): Logistic {
+export function fitLogistic(
+  samples: readonly TrainingSample[],
+  size: number,
+  penalty: number,
+): Logistic {
   const width = size + 1;
   const beta = new Float64Array(width);
   for (let round = 0; round < rounds; round += 1) {

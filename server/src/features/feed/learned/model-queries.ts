@@ -2,14 +2,14 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
-import type { Comparison } from './comparison.ts';
+import type { ModelComparison } from './comparison.ts';
 import type { WatchModel } from './learned-scorer.ts';
 import type { Training } from './train.ts';
 
 export type StoredTraining = {
   readonly trainedAt: Date;
   readonly samples: number;
-  readonly comparison: Comparison | null;
+  readonly comparison: ModelComparison | null;
   readonly refusal: Training['refusal'];
   readonly model: WatchModel | null;
 };

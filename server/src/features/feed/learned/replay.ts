@@ -64,7 +64,7 @@ const enoughSeconds = 1;
 const usualSeconds = 30;
 const reactionWeights: Partial<Record<string, number>> = { like: 1, save: 2, share: 3 };
 
-export class Replay {
+export class FeedReplay {
   readonly #index: OrganizationIndex;
   readonly #recencyHalfLifeHours: number;
   readonly #viewers = new Map<string, ReplayViewer>();

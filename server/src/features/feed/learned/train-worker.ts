@@ -4,7 +4,7 @@ import type { LoggedEvent } from '../../events/events.ts';
 import type { IndexedItem } from '../items/index-queries.ts';
 import { OrganizationIndex } from '../items/organization-index.ts';
 import type { RankingConfig } from '../ranking/config.ts';
-import { Replay } from './replay.ts';
+import { FeedReplay } from './replay.ts';
 import { train, type Training } from './train.ts';
 
 /** Items first, then the configuration, then events in order. */
@@ -18,7 +18,7 @@ export type TrainInput =
 export type TrainOutput = Training | null;
 
 const items: IndexedItem[] = [];
-let replay: Replay | null = null;
+let replay: FeedReplay | null = null;
 let weights: RankingConfig['weights'] | null = null;
 
 answerMessages((input: TrainInput): TrainOutput => {
@@ -29,7 +29,7 @@ answerMessages((input: TrainInput): TrainOutput => {
     for (const item of input.items) items.push(item);
   } else if ('config' in input) {
     ({ weights } = input.config);
-    replay = new Replay(new OrganizationIndex(items), input.config.recencyHalfLifeHours);
+    replay = new FeedReplay(new OrganizationIndex(items), input.config.recencyHalfLifeHours);
   } else {
     replay?.add(input.events);
   }

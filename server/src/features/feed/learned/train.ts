@@ -4,7 +4,7 @@
  */
 import { weightedSum } from '../ranking/scorer.ts';
 import type { Weights } from '../ranking/weights.ts';
-import { compareOn, type Comparison } from './comparison.ts';
+import { compareOn, type ModelComparison } from './comparison.ts';
 import {
   expectedWatch,
   featureCount,
@@ -12,7 +12,7 @@ import {
   positionFeature,
   type WatchModel,
 } from './learned-scorer.ts';
-import { fitLogistic, type Sample } from './logistic.ts';
+import { fitLogistic, type TrainingSample } from './logistic.ts';
 import { placeOf, propensitiesOf } from './propensity.ts';
 import type { Impression } from './replay.ts';
 
@@ -26,7 +26,7 @@ const penalty = 5;
 export type Training = {
   readonly samples: number;
   readonly model: WatchModel | null;
-  readonly comparison: Comparison | null;
+  readonly comparison: ModelComparison | null;
   /** Why the model is not used, or null if it is. */
   readonly refusal: 'too_few_samples' | 'too_few_pages' | 'not_better' | null;
 };
@@ -44,7 +44,7 @@ export function train(impressions: readonly Impression[], weights: Weights): Tra
   const propensityOf = ({ position }: Impression) => propensities[placeOf(position)] ?? 1;
   const fit = (outcomeOf: (one: Impression) => number) =>
     fitLogistic(
-      samples.map((one): Sample => ({
+      samples.map((one): TrainingSample => ({
         features: one.features,
         outcome: outcomeOf(one),
         weight: 1 / propensityOf(one),

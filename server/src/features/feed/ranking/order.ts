@@ -23,13 +23,13 @@ import { shortlist } from './sources.ts';
 
 export type Chosen = { readonly entry: FeedEntry; readonly isExploration: boolean };
 
-export type Plan = {
+export type PagePlan = {
   readonly chosen: readonly Chosen[];
   /** Whether nothing was left that the viewer has not seen. */
   readonly isExhausted: boolean;
 };
 
-export type PlanRequest = {
+export type PagePlanRequest = {
   readonly wanted: number;
   /** Number of items the session has had before. */
   readonly position: number;
@@ -46,9 +46,9 @@ export type PlanRequest = {
  */
 export function planItems(
   choice: Choice,
-  request: PlanRequest,
+  request: PagePlanRequest,
   session: Session | null = null,
-): Plan {
+): PagePlan {
   const { wanted, position } = request;
   const pins = takePins(choice, request);
   const live = position === 0 ? request.live.filter((entry) => choice.take(entry)) : [];
@@ -105,7 +105,7 @@ function pickRest(picker: Picker, explorations: FeedEntry[], nextAuthor: number)
 }
 
 /** The entries that editors have pinned to places in this part of the session. */
-function takePins(choice: Choice, { position, wanted }: PlanRequest): Map<number, FeedEntry> {
+function takePins(choice: Choice, { position, wanted }: PagePlanRequest): Map<number, FeedEntry> {
   const found = new Map<number, FeedEntry>();
   for (const pin of choice.parts.rules.pins) {
     if (pin.place < position || pin.place >= position + wanted) continue;

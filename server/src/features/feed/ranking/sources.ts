@@ -11,7 +11,7 @@ import { matchesRule } from './editorial.ts';
 import { isInIndex } from './exploration.ts';
 import { visitNewest } from './filter.ts';
 
-export type Source = (choice: Choice, wanted: number) => FeedEntry[];
+type Source = (choice: Choice, wanted: number) => FeedEntry[];
 
 /** Number of candidates for one page. */
 export const shortlistSize = 150;

@@ -32,7 +32,7 @@ const configFields = {
   }),
 };
 
-export const Config = Type.Object({
+const Config = Type.Object({
   weights: Type.Object(weightFields, {
     description: 'They are compared with each other: score = Σ weight·signal / Σ weight.',
   }),

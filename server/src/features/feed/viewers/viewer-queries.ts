@@ -134,7 +134,7 @@ export async function deleteViewer(tx: Tx, key: Buffer): Promise<number> {
   return Number(numAffectedRows);
 }
 
-export type Progress = {
+type Progress = {
   /** Null if its partitions are at different positions. */
   position: LogPosition | null;
   /** When the newest event written by every partition was received. */

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readAacHeader } from '../ingest/aac-header.ts';
 import { readVideoHeader } from '../ingest/video-header.ts';
 import { audioHeader, videoHeader } from '../ingest/headers.fixture.ts';
-import { mediaSegment, type Sample } from '../ingest/media-segment.ts';
+import { mediaSegment, type MediaSample } from '../ingest/media-segment.ts';
 import { chooseSamples, clipHeader } from './clip-file.ts';
 import { readSamples } from './segment-samples.ts';
 
@@ -16,11 +16,11 @@ const tracks = {
 
 /** Two seconds with a key frame at the start; each sample is filled with its number. */
 function segment(number: number): Buffer {
-  const pictures = Array.from({ length: 50 }, (_, index): Sample => {
+  const pictures = Array.from({ length: 50 }, (_, index): MediaSample => {
     const data = Buffer.alloc(4 + (index % 5), index);
     return { data, duration: 3_600, isKey: index === 0, offset: index === 0 ? 0 : 3_600 };
   });
-  const sounds = Array.from({ length: 86 }, (_, index): Sample => {
+  const sounds = Array.from({ length: 86 }, (_, index): MediaSample => {
     return { data: Buffer.alloc(3, index), duration: 1_024, isKey: true, offset: 0 };
   });
   return mediaSegment(number, {

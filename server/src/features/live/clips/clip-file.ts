@@ -11,7 +11,7 @@ import {
 } from '../ingest/init-segment.ts';
 import type { PlacedSample, SegmentSamples } from './segment-samples.ts';
 
-export type Span = { readonly startMs: number; readonly endMs: number };
+type Span = { readonly startMs: number; readonly endMs: number };
 
 /** The samples of a clip within one segment. */
 export type ClipPart<Source> = { readonly source: Source; readonly samples: SegmentSamples };

@@ -1,7 +1,7 @@
 /** The first picture of a connection: its stream becomes active, or its publisher is back. */
 import type { Tx } from '../../../platform/database/database.ts';
 import { recordEvent } from '../../webhooks/webhooks.ts';
-import { activateStream, markReconnected, type Claim } from './publisher-queries.ts';
+import { activateStream, markReconnected, type StreamClaim } from './publisher-queries.ts';
 
 /**
  * The caller has locked the item. A stream that is active already gets an event only if its
@@ -11,7 +11,7 @@ import { activateStream, markReconnected, type Claim } from './publisher-queries
  */
 export async function beginBroadcast(
   tx: Tx,
-  claim: Claim,
+  claim: StreamClaim,
   { title, isActive }: { title: string; isActive: boolean },
 ): Promise<boolean> {
   const { organizationId, liveStreamId, contentId } = claim;

@@ -9,7 +9,7 @@
  * 3. Both tracks share one offset, so that a jump does not part them.
  */
 
-export type TrackName = 'video' | 'audio';
+type TrackName = 'video' | 'audio';
 
 /** A step of more than this is a jump. */
 export const maxStepMs = 1_000;

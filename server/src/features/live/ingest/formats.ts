@@ -10,9 +10,9 @@ import { initSegment, sameTracks, type Tracks } from './init-segment.ts';
 import { readFormats, type StoredFormat } from './publisher-queries.ts';
 import { readVideoHeader } from './video-header.ts';
 
-export type Format = { readonly number: number; readonly tracks: Tracks };
+export type StreamFormat = { readonly number: number; readonly tracks: Tracks };
 
-export async function loadFormats(db: Db, key: LiveStreamKey): Promise<Format[]> {
+export async function loadFormats(db: Db, key: LiveStreamKey): Promise<StreamFormat[]> {
   const stored = await readFormats(db, key);
   return stored.map(({ number, videoCodec, videoHeader, audioHeader }) => ({
     number,
@@ -23,13 +23,13 @@ export async function loadFormats(db: Db, key: LiveStreamKey): Promise<Format[]>
   }));
 }
 
-export function storedFormat({ number, tracks: { video, audio } }: Format): StoredFormat {
+export function storedFormat({ number, tracks: { video, audio } }: StreamFormat): StoredFormat {
   const [videoHeader, audioHeader] = [video?.record ?? null, audio?.config ?? null];
   return { number, videoCodec: video?.codecId ?? 'avc1', videoHeader, audioHeader };
 }
 
 /** The format of these tracks, which is a new one if no other has them. @throws IngestError */
-export function formatOf(formats: readonly Format[], tracks: Tracks): Format {
+export function formatOf(formats: readonly StreamFormat[], tracks: Tracks): StreamFormat {
   const known = formats.find((format) => sameTracks(format.tracks, tracks));
   if (known !== undefined) return known;
   const { video, audio } = recordedTracks(formats);
@@ -43,13 +43,13 @@ export function formatOf(formats: readonly Format[], tracks: Tracks): Format {
 }
 
 /** What the recording consists of. */
-export function recordedTracks(formats: readonly Format[]): Tracks {
+export function recordedTracks(formats: readonly StreamFormat[]): Tracks {
   const find = <Name extends keyof Tracks>(name: Name): Tracks[Name] =>
     formats.find(({ tracks }) => tracks[name] !== null)?.tracks[name] ?? null;
   return { video: find('video'), audio: find('audio') };
 }
 
 /** The header of the recording; null for a stream of before formats were stored. */
-export function recordedHeader(formats: readonly Format[]): Buffer | null {
+export function recordedHeader(formats: readonly StreamFormat[]): Buffer | null {
   return formats.length === 0 ? null : initSegment(recordedTracks(formats));
 }

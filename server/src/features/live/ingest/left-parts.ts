@@ -10,7 +10,7 @@ import { LiveFiles } from './live-files.ts';
 import { readParts } from './part-queries.ts';
 import {
   insertSegment,
-  type Claim,
+  type StreamClaim,
   type ClaimedStream,
   type SettledStream,
   type StreamLength,
@@ -24,7 +24,7 @@ type LeftParts = {
   readonly segment: number;
   readonly targetDurationSeconds: number;
   readonly dvrWindowSeconds: number;
-  readonly by: Claim | SettledStream;
+  readonly by: StreamClaim | SettledStream;
 };
 
 /** @returns the length of the stream; null where nothing was left, or the claim is lost */

@@ -5,8 +5,8 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import { liveFolderOf } from '../../content/content.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import { rungFiles, rungLines, rungPlaylist } from '../ladder/rung-playlists.ts';
-import { readRungs, readRungSegments, type Rung } from '../ladder/rung-queries.ts';
-import type { Format } from './formats.ts';
+import { readRungs, readRungSegments, type LiveRung } from '../ladder/rung-queries.ts';
+import type { StreamFormat } from './formats.ts';
 import { initSegment } from './init-segment.ts';
 import {
   listedSegments,
@@ -16,7 +16,7 @@ import {
   targetDurationOf,
 } from './playlists.ts';
 import { countDiscontinuities, readSegments } from './publisher-queries.ts';
-import type { Segment } from './segment-builder.ts';
+import type { LiveSegment } from './segment-builder.ts';
 
 /** A rung with more gaps than this is not listed for the whole of a broadcast. */
 const leastShareOfWhole = 0.9;
@@ -56,12 +56,12 @@ export class LiveFiles {
     await this.#of.storage.remove(`${this.#prefix}/${name}`);
   }
 
-  async putHeader({ number, tracks }: Format): Promise<void> {
+  async putHeader({ number, tracks }: StreamFormat): Promise<void> {
     await this.put(playlistFiles.init(number), initSegment(tracks));
   }
 
   /** Files that a player needs before the first segment is listed. */
-  async putFirst(fileName: string, segment: Segment): Promise<void> {
+  async putFirst(fileName: string, segment: LiveSegment): Promise<void> {
     const { bytes, durationMs, startedAt, tracks } = segment;
     const rate = { bits: bytes.length * 8, ms: durationMs };
     const listed = {
@@ -99,7 +99,10 @@ export class LiveFiles {
   }
 
   /** Lists these rungs beside the top, of which a segment is given. */
-  async putMaster({ bytes, durationMs, tracks }: Segment, rungs: readonly Rung[]): Promise<void> {
+  async putMaster(
+    { bytes, durationMs, tracks }: LiveSegment,
+    rungs: readonly LiveRung[],
+  ): Promise<void> {
     const rate = { bits: bytes.length * 8, ms: durationMs };
     const lines = rungLines(rungs, { audioCodec: tracks.audio?.codec ?? null });
     await this.put(playlistFiles.master, masterPlaylist(tracks, rate, undefined, lines));
@@ -117,9 +120,9 @@ export class LiveFiles {
   }
 
   /** Ends the rungs, and gives those back that have nearly all of the broadcast. */
-  async #putRungEnds(targetDurationSeconds: number, upTo: number): Promise<Rung[]> {
+  async #putRungEnds(targetDurationSeconds: number, upTo: number): Promise<LiveRung[]> {
     const { db, stream } = this.#of;
-    const whole: Rung[] = [];
+    const whole: LiveRung[] = [];
     for (const rung of await readRungs(db, stream)) {
       const segments = await readRungSegments(db, stream, rung.name, { upTo, count: null });
       const made = segments.filter(({ fileName }) => fileName !== null);

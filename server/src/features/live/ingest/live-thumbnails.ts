@@ -17,7 +17,7 @@ import {
 import { initSegment, videoTimescale, type Tracks } from './init-segment.ts';
 import type { LiveFiles } from './live-files.ts';
 import { mediaSegment } from './media-segment.ts';
-import type { Segment } from './segment-builder.ts';
+import type { LiveSegment } from './segment-builder.ts';
 import type { VideoHeader } from './video-header.ts';
 
 const everyMs = 10_000;
@@ -46,7 +46,7 @@ export class LiveThumbnails {
   }
 
   /** Makes thumbnails of a segment if it is time to. Returns at once. */
-  offer(files: LiveFiles, segment: Segment): void {
+  offer(files: LiveFiles, segment: LiveSegment): void {
     const isDue = performance.now() - (this.#begunAt.get(files) ?? -Infinity) >= everyMs;
     const { keyFrame, tracks } = segment;
     if (!isDue || keyFrame === null || this.#running >= maxAtOnce) return;

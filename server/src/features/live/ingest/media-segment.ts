@@ -3,7 +3,7 @@ import { box, fullBox, uint32, uint64 } from './boxes.ts';
 import { audioTrack, videoTrack } from './init-segment.ts';
 
 /** One picture or one frame of sound; times are in units of its track. */
-export type Sample = {
+export type MediaSample = {
   readonly data: Buffer;
   readonly duration: number;
   readonly isKey: boolean;
@@ -11,7 +11,7 @@ export type Sample = {
   readonly offset: number;
 };
 
-export type TrackRun = { readonly start: number; readonly samples: readonly Sample[] };
+export type TrackRun = { readonly start: number; readonly samples: readonly MediaSample[] };
 
 const keyFlags = 0x0200_0000;
 const otherFlags = 0x0101_0000;
@@ -41,7 +41,7 @@ export function mediaSegment(number: number, { video, audio }: TrackRuns): Buffe
   return Buffer.concat([moof, box('mdat', ...runs.flatMap(({ run }) => run.samples.map(dataOf)))]);
 }
 
-function dataOf({ data }: Sample): Buffer {
+function dataOf({ data }: MediaSample): Buffer {
   return data;
 }
 

@@ -6,7 +6,7 @@ import { readAacHeader } from './aac-header.ts';
 import { readVideoHeader } from './video-header.ts';
 import { audioHeader, videoHeader } from './headers.fixture.ts';
 import { initSegment, withDuration } from './init-segment.ts';
-import { mediaSegment, type Sample, type TrackRun } from './media-segment.ts';
+import { mediaSegment, type MediaSample, type TrackRun } from './media-segment.ts';
 
 type Box = { name: string; at: number; bytes: Buffer };
 
@@ -38,7 +38,7 @@ function readTrack(segment: Buffer, traf: Buffer): { track: number; run: TrackRu
   const start = Number(inside(traf, 'tfdt').readBigUInt64BE(4));
   const trun = inside(traf, 'trun');
   let dataAt = trun.readUInt32BE(8);
-  const samples = Array.from({ length: trun.readUInt32BE(4) }, (_, index): Sample => {
+  const samples = Array.from({ length: trun.readUInt32BE(4) }, (_, index): MediaSample => {
     const at = 12 + index * 16;
     const size = trun.readUInt32BE(at + 4);
     const data = segment.subarray(dataAt, dataAt + size);

@@ -5,7 +5,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import { insertPart } from './part-queries.ts';
-import type { Claim } from './publisher-queries.ts';
+import type { StreamClaim } from './publisher-queries.ts';
 import type { OpenSegment } from './segmenter.ts';
 
 /** The longest part of a stream of low latency, in milliseconds (EXT-X-PART-INF). */
@@ -25,7 +25,7 @@ export type OpenPlace = {
 
 export class PartPublisher {
   readonly #db: Db;
-  readonly #claim: Claim;
+  readonly #claim: StreamClaim;
   readonly #log: Logger;
   readonly #onAdded: () => void;
   #segment = -1;
@@ -34,7 +34,7 @@ export class PartPublisher {
   /** Parts that this connection has published. */
   #count = 0;
 
-  constructor(of: { db: Db; claim: Claim; log: Logger; onAdded: () => void }) {
+  constructor(of: { db: Db; claim: StreamClaim; log: Logger; onAdded: () => void }) {
     this.#db = of.db;
     this.#claim = of.claim;
     this.#log = of.log;

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
-import type { Claim } from './publisher-queries.ts';
+import type { StreamClaim } from './publisher-queries.ts';
 
 export type NewPart = {
   readonly segment: number;
@@ -22,7 +22,7 @@ export type NewPart = {
  *
  * @returns false when the stream has ended, or the claim is lost
  */
-export async function insertPart(db: Db, claim: Claim, part: NewPart): Promise<boolean> {
+export async function insertPart(db: Db, claim: StreamClaim, part: NewPart): Promise<boolean> {
   const { organizationId, liveStreamId, publisher } = claim;
   const { numAffectedRows = 0n } = await sql`
     with stream as (

@@ -10,14 +10,14 @@ import type { Storage } from '../../../platform/storage/storage.ts';
 import { isPresent, lockEvenArchived, markLive, type ItemRow } from '../../content/content.ts';
 import { leaveStream } from '../disconnections.ts';
 import type { LadderOptions } from '../ladder/live-ladder.ts';
-import type { Rung } from '../ladder/rung-queries.ts';
+import type { LiveRung } from '../ladder/rung-queries.ts';
 import { Rungs } from '../ladder/rungs.ts';
 import { finishStream } from '../live.ts';
 import { Relays, type SimulcastParts } from '../simulcast/relays.ts';
 import type { RtmpMessage } from '../rtmp/messages.ts';
 import type { RtmpPublication } from '../rtmp/rtmp-connection.ts';
 import { beginBroadcast } from './begin-broadcast.ts';
-import { formatOf, recordedTracks, storedFormat, type Format } from './formats.ts';
+import { formatOf, recordedTracks, storedFormat, type StreamFormat } from './formats.ts';
 import { IngestError } from './ingest-error.ts';
 import { sameTracks } from './init-segment.ts';
 import { LiveFiles } from './live-files.ts';
@@ -29,10 +29,10 @@ import {
   insertFormat,
   insertSegment,
   renewClaim,
-  type Claim,
+  type StreamClaim,
   type ClaimedStream,
 } from './publisher-queries.ts';
-import type { Segment } from './segment-builder.ts';
+import type { LiveSegment } from './segment-builder.ts';
 import { Segmenter, type OpenSegment } from './segmenter.ts';
 import { StreamMeter } from './stream-meter.ts';
 
@@ -54,7 +54,11 @@ export type IngestParts = {
 };
 
 /** The stream as earlier connections left it. */
-export type Before = { stream: ClaimedStream; formats: readonly Format[]; rungs: readonly Rung[] };
+export type Before = {
+  stream: ClaimedStream;
+  formats: readonly StreamFormat[];
+  rungs: readonly LiveRung[];
+};
 
 /** So long may the first segment wait for its rungs, so that the first viewers are offered them. */
 const maxFirstWaitMs = 1_000;
@@ -62,8 +66,8 @@ const maxFirstWaitMs = 1_000;
 export class Publication implements RtmpPublication {
   readonly #parts: IngestParts;
   readonly #stream: ClaimedStream;
-  readonly #claim: Claim;
-  readonly #formats: Format[];
+  readonly #claim: StreamClaim;
+  readonly #formats: StreamFormat[];
   readonly #segmenter: Segmenter;
   readonly #meter = new StreamMeter();
   readonly #log: Logger;
@@ -77,7 +81,7 @@ export class Publication implements RtmpPublication {
   readonly #rungs: Rungs;
   readonly #relays: Relays;
   /** The first segment of the stream while it waits for its rungs. */
-  #first: { segment: Segment; atMs: number } | null = null;
+  #first: { segment: LiveSegment; atMs: number } | null = null;
 
   constructor(parts: IngestParts, publisher: string, { stream, formats, rungs }: Before) {
     const { organizationId, liveStreamId, contentId, durationMs, segmentCount, status } = stream;
@@ -152,7 +156,7 @@ export class Publication implements RtmpPublication {
   }
 
   /** The first segment of a new connection does not continue the last one of the connection before. */
-  #isDiscontinuity({ isDiscontinuity }: Pick<Segment, 'isDiscontinuity'>): boolean {
+  #isDiscontinuity({ isDiscontinuity }: Pick<LiveSegment, 'isDiscontinuity'>): boolean {
     return isDiscontinuity || (this.#stored === 0 && this.#stream.segmentCount > 0);
   }
 
@@ -194,7 +198,7 @@ export class Publication implements RtmpPublication {
     this.#parts.onChange();
   }
 
-  async #storeOrHold(segment: Segment): Promise<void> {
+  async #storeOrHold(segment: LiveSegment): Promise<void> {
     const isFirst = this.#stream.segmentCount + this.#stored === 0;
     if (isFirst && !this.#rungs.hasMade(0)) this.#first = { segment, atMs: performance.now() };
     else await this.#store(segment);
@@ -210,7 +214,7 @@ export class Publication implements RtmpPublication {
     await this.#store(segment);
   }
 
-  async #store(segment: Segment): Promise<void> {
+  async #store(segment: LiveSegment): Promise<void> {
     if (!this.#hasStarted) await this.#start();
     await this.#publishParts(segment);
     const format = formatOf(this.#formats, segment.tracks);
@@ -299,7 +303,12 @@ export class Publication implements RtmpPublication {
   }
 }
 
-type SegmentToInsert = { segment: Segment; format: Format; fileName: string; isFirst: boolean };
+type SegmentToInsert = {
+  segment: LiveSegment;
+  format: StreamFormat;
+  fileName: string;
+  isFirst: boolean;
+};
 
 function lost(): IngestError {
   return new IngestError('the stream has ended, its key was replaced, or another one publishes it');

@@ -8,7 +8,10 @@ import type { ListedSegment } from './playlists.ts';
 import type { VideoCodec } from './video-header.ts';
 
 /** The right of one connection to publish a stream. */
-export type Claim = LiveStreamKey & { readonly contentId: string; readonly publisher: string };
+export type StreamClaim = LiveStreamKey & {
+  readonly contentId: string;
+  readonly publisher: string;
+};
 
 export type ClaimedStream = LiveStreamKey & {
   contentId: string;
@@ -62,14 +65,14 @@ export async function findStreamOfKey(db: Db, keyHash: Buffer): Promise<LiveStre
 export type SettledStream = LiveStreamKey & { readonly isSettled: true };
 
 /** Whether the connection has the stream's claim. */
-export const isOurs = ({ organizationId, liveStreamId, publisher }: Claim) =>
+export const isOurs = ({ organizationId, liveStreamId, publisher }: StreamClaim) =>
   sql`organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
     and publisher = ${publisher}`;
 
 /** Says that the publisher is there, and how it does. False when it may publish no longer. */
 export async function renewClaim(
   db: Db,
-  claim: Claim,
+  claim: StreamClaim,
   health: StreamHealth | null,
 ): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
@@ -84,7 +87,7 @@ export async function renewClaim(
  *
  * @returns the state of the stream; null when the claim was lost before
  */
-export async function releaseClaim(tx: Tx, claim: Claim): Promise<LiveStatus | null> {
+export async function releaseClaim(tx: Tx, claim: StreamClaim): Promise<LiveStatus | null> {
   const { rows } = await sql<{ status: LiveStatus }>`
     update live_stream set publisher = null, seen_at = clock_timestamp()
     where ${isOurs(claim)} returning status`.execute(tx);
@@ -92,7 +95,7 @@ export async function releaseClaim(tx: Tx, claim: Claim): Promise<LiveStatus | n
 }
 
 /** idle → active. @returns when; null when it is active already, or the claim is lost */
-export async function activateStream(tx: Tx, claim: Claim): Promise<Date | null> {
+export async function activateStream(tx: Tx, claim: StreamClaim): Promise<Date | null> {
   const { rows } = await sql<{ startedAt: Date }>`
     update live_stream set status = 'active', started_at = clock_timestamp()
     where ${isOurs(claim)} and status = 'idle'
@@ -105,7 +108,7 @@ export async function activateStream(tx: Tx, claim: Claim): Promise<Date | null>
  *
  * @returns since when it was away; null when nobody was told that it was
  */
-export async function markReconnected(tx: Tx, claim: Claim): Promise<Date | null> {
+export async function markReconnected(tx: Tx, claim: StreamClaim): Promise<Date | null> {
   const { rows } = await sql<{ disconnectedAt: Date }>`
     update live_stream as stream set disconnected_at = null from (
       select organization_id, live_stream_id, disconnected_at from live_stream
@@ -143,7 +146,7 @@ export type StreamLength = {
  */
 export async function insertSegment(
   tx: Tx,
-  by: Claim | SettledStream,
+  by: StreamClaim | SettledStream,
   segment: NewSegment,
 ): Promise<StreamLength | null> {
   const isAllowed =

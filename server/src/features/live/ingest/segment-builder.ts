@@ -9,16 +9,16 @@
 import { samplesPerFrame, type AacHeader } from './aac-header.ts';
 import { IngestError } from './ingest-error.ts';
 import type { Tracks } from './init-segment.ts';
-import { mediaSegment, type Sample, type TrackRun } from './media-segment.ts';
+import { mediaSegment, type MediaSample, type TrackRun } from './media-segment.ts';
 
-export type Part = {
+type Part = {
   readonly bytes: Buffer;
   readonly durationMs: number;
   /** Whether it begins with a key frame, or is sound alone. */
   readonly isIndependent: boolean;
 };
 
-export type Segment = {
+export type LiveSegment = {
   readonly bytes: Buffer;
   readonly parts: readonly Part[];
   readonly durationMs: number;
@@ -42,7 +42,7 @@ type SegmentStart = {
   /** Where the next frame of sound belongs, in samples; null where the sound begins. */
   readonly nextSound: number | null;
   /** Sound that belongs behind the segment before. */
-  readonly sounds?: readonly Sample[];
+  readonly sounds?: readonly MediaSample[];
   /** In the file that all segments make together. */
   readonly number: number;
   /** The longest part; Infinity for segments of one part. */
@@ -67,9 +67,9 @@ export class SegmentBuilder {
   #partStartMs: number;
   /** Pictures and sound of the part that is being received. */
   #pictures: Picture[] = [];
-  #sounds: Sample[] = [];
+  #sounds: MediaSample[] = [];
   #first: Picture | null = null;
-  readonly #soundsOfParts: { start: number; samples: readonly Sample[] }[] = [];
+  readonly #soundsOfParts: { start: number; samples: readonly MediaSample[] }[] = [];
   #pictureCount = 0;
   #soundStart = 0;
   #nextSound: number | null;
@@ -108,7 +108,7 @@ export class SegmentBuilder {
   }
 
   /** Sound that has come behind the last picture of a segment that was cut before it. */
-  get leftSounds(): readonly Sample[] {
+  get leftSounds(): readonly MediaSample[] {
     return this.#sounds;
   }
 
@@ -184,7 +184,7 @@ export class SegmentBuilder {
 
   /** @param endMs until when the last picture is shown */
   #endPart(endMs: number): void {
-    const pictures = this.#pictures.map(({ data, isKey, offsetMs, atMs }, index): Sample => {
+    const pictures = this.#pictures.map(({ data, isKey, offsetMs, atMs }, index): MediaSample => {
       const nextMs = this.#pictures[index + 1]?.atMs ?? endMs;
       const duration = (nextMs - atMs) * unitsPerMs;
       return { data, duration, isKey, offset: offsetMs * unitsPerMs };
@@ -205,7 +205,7 @@ export class SegmentBuilder {
   }
 
   /** @param toldEndMs until when the last picture is shown */
-  build(toldEndMs: number): Segment {
+  build(toldEndMs: number): LiveSegment {
     // The times of sound may fall by a little.
     const endMs = Math.max(toldEndMs, this.#partStartMs + (this.#tracks.video === null ? 1 : 0));
     const hasRest = this.#pictures.length > 0 || this.#tracks.video === null;
@@ -229,13 +229,13 @@ export class SegmentBuilder {
   }
 }
 
-function lengthOf(sounds: readonly Sample[]): number {
+function lengthOf(sounds: readonly MediaSample[]): number {
   return sounds.reduce((sum, { duration }) => sum + duration, 0);
 }
 
 /** Runs as one: the last sample before a gap lasts until its end. */
 function joined(runs: readonly TrackRun[]): TrackRun {
-  const samples: Sample[] = [];
+  const samples: MediaSample[] = [];
   for (const [index, run] of runs.entries()) {
     const last = run.samples.at(-1);
     const next = runs[index + 1];

@@ -6,7 +6,7 @@ import { audioHeader, videoHeader } from './headers.fixture.ts';
 import { readSamples } from '../clips/segment-samples.ts';
 import { IngestError } from './ingest-error.ts';
 import { longestSegmentMs } from './playlists.ts';
-import type { Segment } from './segment-builder.ts';
+import type { LiveSegment } from './segment-builder.ts';
 import { Segmenter, type SegmenterStart } from './segmenter.ts';
 
 const fresh: SegmenterStart = {
@@ -33,9 +33,9 @@ const sound = (ms: number) =>
 type Sent = { from: number; to: number; keyEvery: number; frameMs?: number; shiftMs?: number };
 
 /** Sends pictures of this span and gives the segments that end. */
-function send(segmenter: Segmenter, sent: Sent): Segment[] {
+function send(segmenter: Segmenter, sent: Sent): LiveSegment[] {
   const { from, to, keyEvery, frameMs = 40, shiftMs = 0 } = sent;
-  const segments: Segment[] = [];
+  const segments: LiveSegment[] = [];
   for (let ms = from; ms < to; ms += frameMs) {
     segments.push(...segmenter.take(picture(ms + shiftMs, (ms - from) % keyEvery === 0)));
   }
@@ -48,7 +48,7 @@ function open(start: Partial<SegmenterStart> = {}): Segmenter {
   return segmenter;
 }
 
-const totalMs = (segments: readonly (Segment | null)[]) =>
+const totalMs = (segments: readonly (LiveSegment | null)[]) =>
   segments.reduce((sum, segment) => sum + (segment?.durationMs ?? 0), 0);
 
 test('segments end at key frames after two seconds, and all of the time is in one', () => {
@@ -68,7 +68,7 @@ for (const frameMs of [17, 20, 33, 40, 67, 100]) {
   test(`parts of pictures of ${frameMs} ms are as long as the target allows, and make their segment`, () => {
     const segmenter = open({ partMs: 500 });
     segmenter.take(soundHeader());
-    const segments: Segment[] = [];
+    const segments: LiveSegment[] = [];
     for (let ms = 0; ms < 12_000; ms += frameMs) {
       const isKey = ms === 0 || Math.floor(ms / 2_000) > Math.floor((ms - frameMs) / 2_000);
       segments.push(...segmenter.take(picture(ms, isKey)), ...segmenter.take(sound(ms)));
@@ -96,7 +96,7 @@ test('parts lose no sample: a segment of parts holds what one without them holds
   const read = (partMs: number | null) => {
     const segmenter = open({ partMs, maxLengthMs: longestSegmentMs(2) });
     segmenter.take(soundHeader());
-    const segments: Segment[] = [];
+    const segments: LiveSegment[] = [];
     for (let ms = 0; ms < 20_000; ms += 40) {
       // A late picture, and key frames that are too far apart: segments are cut between them.
       if (ms % 3_000 < 600 && ms % 3_000 > 0) continue;
@@ -126,7 +126,7 @@ test('parts lose no sample: a segment of parts holds what one without them holds
 test('parts of sound alone make their segments', () => {
   const segmenter = new Segmenter({ ...fresh, partMs: 500 });
   segmenter.take(soundHeader());
-  const segments: Segment[] = [];
+  const segments: LiveSegment[] = [];
   for (let ms = 0; ms < 12_000; ms += 23) segments.push(...segmenter.take(sound(ms)));
   assert.ok(segments.length >= 4);
   for (const { parts, durationMs } of segments) {
@@ -144,7 +144,7 @@ for (const jump of [7_200_000, 30_000, -30_000, -7_200_000]) {
       const segmenter = open();
       const cut = atKey ? 6_000 : 6_400;
       const before = send(segmenter, { from: 0, to: cut, keyEvery: 2_000, shiftMs: 8_000_000 });
-      const after: Segment[] = [];
+      const after: LiveSegment[] = [];
       for (let ms = cut; ms < 12_000; ms += 40) {
         after.push(...segmenter.take(picture(8_000_000 + jump + ms, ms % 2_000 === 0)));
       }
@@ -191,7 +191,7 @@ test('another size of the picture begins a format, whose pictures bring their he
 test('sound without pictures is a stream, and pictures that come later are shown', () => {
   const segmenter = new Segmenter(fresh);
   segmenter.take(soundHeader());
-  const segments: Segment[] = [];
+  const segments: LiveSegment[] = [];
   for (let ms = 0; ms < 10_000; ms += 23) segments.push(...segmenter.take(sound(ms)));
   assert.equal(segmenter.hasStarted, true);
   assert.ok(segments.length >= 3 && segments.every(({ tracks }) => tracks.video === null));

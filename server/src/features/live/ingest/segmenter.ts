@@ -16,7 +16,7 @@ import { EncoderClock } from './encoder-clock.ts';
 import { readAudioTag, readVideoTag, type VideoTag } from './flv-tags.ts';
 import { IngestError } from './ingest-error.ts';
 import { sameTracks, type Tracks } from './init-segment.ts';
-import { SegmentBuilder, type Picture, type Segment } from './segment-builder.ts';
+import { SegmentBuilder, type Picture, type LiveSegment } from './segment-builder.ts';
 import { inStreamHeader, readVideoHeader, type VideoHeader } from './video-header.ts';
 
 /** A segment ends at the first key frame after so long. */
@@ -57,7 +57,7 @@ export type SegmentPicture = {
   readonly data: Buffer;
 };
 
-export type OpenSegment = Pick<Segment, 'parts' | 'startedAt' | 'tracks' | 'isDiscontinuity'>;
+export type OpenSegment = Pick<LiveSegment, 'parts' | 'startedAt' | 'tracks' | 'isDiscontinuity'>;
 
 export class Segmenter {
   readonly #baseMs: number;
@@ -117,7 +117,7 @@ export class Segmenter {
   }
 
   /** Takes a message; returns the segments that end with it. @throws IngestError */
-  take({ type, timestamp, payload }: RtmpMessage): Segment[] {
+  take({ type, timestamp, payload }: RtmpMessage): LiveSegment[] {
     if (type === messageType.audio) return this.#takeSound(timestamp, payload);
     if (type === messageType.video) return this.#takePicture(timestamp, payload);
     return [];
@@ -132,13 +132,13 @@ export class Segmenter {
   }
 
   /** The last segment of a connection that is over; null when nothing waits. */
-  finish(): Segment | null {
+  finish(): LiveSegment | null {
     const builder = this.#builder;
     if (builder === null) return null;
     return this.#cut(builder, (builder.lastMs ?? builder.startMs) + this.#frameMs);
   }
 
-  #takePicture(timestamp: number, payload: Buffer): Segment[] {
+  #takePicture(timestamp: number, payload: Buffer): LiveSegment[] {
     const tag = readVideoTag(payload);
     if (tag === null) return [];
     if (tag.isHeader) {
@@ -162,8 +162,8 @@ export class Segmenter {
     return atMs;
   }
 
-  #addPicture(tag: VideoTag, atMs: number): Segment[] {
-    const ended: Segment[] = [];
+  #addPicture(tag: VideoTag, atMs: number): LiveSegment[] {
+    const ended: LiveSegment[] = [];
     let builder = this.#builder;
     if (builder !== null && atMs - builder.startMs > this.#maxLengthMs) {
       const rest = builder.takeLast();
@@ -219,7 +219,7 @@ export class Segmenter {
     if (!this.#firstRecord.equals(record)) this.#hasFormats = true;
   }
 
-  #takeSound(timestamp: number, payload: Buffer): Segment[] {
+  #takeSound(timestamp: number, payload: Buffer): LiveSegment[] {
     const tag = readAudioTag(payload);
     if (tag === null) return [];
     if (tag.isHeader) {
@@ -241,9 +241,9 @@ export class Segmenter {
     return ((timestamp - this.#firstSoundAt) | 0) >= soundAloneAfterMs;
   }
 
-  #addSound(data: Buffer, atMs: number, { sampleRate }: AacHeader): Segment[] {
+  #addSound(data: Buffer, atMs: number, { sampleRate }: AacHeader): LiveSegment[] {
     const frameMs = (samplesPerFrame * 1_000) / sampleRate;
-    const ended: Segment[] = [];
+    const ended: LiveSegment[] = [];
     let builder = this.#builder;
     const isAlone = builder === null ? this.#video === null : builder.tracks.video === null;
     if (isAlone) {
@@ -286,7 +286,7 @@ export class Segmenter {
   }
 
   /** Ends the segment, whose last picture is shown until `endMs`. */
-  #cut(builder: SegmentBuilder, endMs: number): Segment {
+  #cut(builder: SegmentBuilder, endMs: number): LiveSegment {
     const segment = builder.build(endMs);
     this.#isFirst = false;
     this.#number += 1;

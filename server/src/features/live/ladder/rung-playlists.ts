@@ -4,7 +4,7 @@
  * another rendition.
  */
 import { reportLines, type RenditionReport } from './rendition-reports.ts';
-import type { ListedRungSegment, Rung } from './rung-queries.ts';
+import type { ListedRungSegment, LiveRung } from './rung-queries.ts';
 
 export const rungFiles = {
   live: (rung: string) => `rung-${rung}.m3u8`,
@@ -74,7 +74,7 @@ const soundBps = 160_000;
 
 /** The lines for these rungs in the master playlist. */
 export function rungLines(
-  rungs: readonly Rung[],
+  rungs: readonly LiveRung[],
   { audioCodec, isWhole = false }: { audioCodec: string | null; isWhole?: boolean },
 ): string[] {
   return rungs.flatMap(({ codec, height, maxBitrateBps, name, width }) => {

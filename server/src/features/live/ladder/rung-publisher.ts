@@ -10,17 +10,17 @@ import { initSegment } from '../ingest/init-segment.ts';
 import type { LiveFiles } from '../ingest/live-files.ts';
 import { mediaSegment } from '../ingest/media-segment.ts';
 import { playlistFiles } from '../ingest/playlists.ts';
-import type { Claim } from '../ingest/publisher-queries.ts';
-import type { Segment } from '../ingest/segment-builder.ts';
+import type { StreamClaim } from '../ingest/publisher-queries.ts';
+import type { LiveSegment } from '../ingest/segment-builder.ts';
 import { readVideoHeader } from '../ingest/video-header.ts';
-import { insertRungSegment, type NewRungSegment, type Rung } from './rung-queries.ts';
+import { insertRungSegment, type NewRungSegment, type LiveRung } from './rung-queries.ts';
 
 export type RungPublisherParts = {
   readonly db: Db;
   readonly log: Logger;
-  readonly claim: Claim;
+  readonly claim: StreamClaim;
   /** Rungs that the broadcast already has. */
-  readonly rungs: readonly Rung[];
+  readonly rungs: readonly LiveRung[];
   /** Names of the active rungs. */
   readonly liveNames: () => ReadonlySet<string>;
   /** Called when a rung has another segment or gap. */
@@ -32,7 +32,7 @@ export type StoredTop = {
   readonly number: number;
   readonly fileName: string;
   readonly format: number;
-  readonly segment: Segment;
+  readonly segment: LiveSegment;
   readonly targetDurationSeconds: number;
 };
 
@@ -45,7 +45,7 @@ const maxMade = 32;
 
 export class RungPublisher {
   readonly #parts: RungPublisherParts;
-  readonly #rungs = new Map<string, Rung>();
+  readonly #rungs = new Map<string, LiveRung>();
   readonly #tops = new Map<number, StoredTop>();
   #made: Made[] = [];
   #work: Promise<void> = Promise.resolve();
@@ -120,7 +120,7 @@ export class RungPublisher {
     await this.#putMaster(files, top);
   }
 
-  async #record(files: LiveFiles, rung: Rung, segment: NewRungSegment): Promise<void> {
+  async #record(files: LiveFiles, rung: LiveRung, segment: NewRungSegment): Promise<void> {
     const { claim, db } = this.#parts;
     const isOurs = await inTransaction(db, (tx) => insertRungSegment(tx, claim, rung, segment));
     if (isOurs) {

@@ -1,11 +1,11 @@
 /** SQL for a broadcast's rungs. Like all writes of a connection, these are fenced by its claim. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import { isOurs, type Claim } from '../ingest/publisher-queries.ts';
+import { isOurs, type StreamClaim } from '../ingest/publisher-queries.ts';
 import type { LiveStreamKey } from '../queries.ts';
 
 /** A rendition below the top. */
-export type Rung = {
+export type LiveRung = {
   /** The short side of its picture. */
   readonly name: string;
   readonly width: number;
@@ -19,8 +19,8 @@ export type Rung = {
 export async function readRungs(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
-): Promise<Rung[]> {
-  const { rows } = await sql<Rung>`
+): Promise<LiveRung[]> {
+  const { rows } = await sql<LiveRung>`
     select name, width, height, video_codec as codec, max_bitrate_bps as "maxBitrateBps"
     from live_rung
     where organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
@@ -39,8 +39,8 @@ export type NewRungSegment = {
 /** Adds a rung's segment for a segment of the top. Returns false if the claim is lost. */
 export async function insertRungSegment(
   tx: Tx,
-  claim: Claim,
-  rung: Rung,
+  claim: StreamClaim,
+  rung: LiveRung,
   { number, fileName, headerName, sizeBytes }: NewRungSegment,
 ): Promise<boolean> {
   const { rows } = await sql`

@@ -10,7 +10,7 @@ export const targetSchemes = ['rtmp:', 'rtmps:'] as const;
 /** Time limit for DNS, TCP, TLS and the start of publishing together. */
 const connectWithinMs = 10_000;
 
-export type Target = { readonly url: string; readonly streamKey: string };
+type Target = { readonly url: string; readonly streamKey: string };
 
 /**
  * Publishes to a target. Connects to exactly the address that was checked.

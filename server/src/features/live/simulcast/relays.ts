@@ -4,7 +4,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
 import type { Vault } from '../../../platform/secrets/vault.ts';
 import { readAudioTag, readVideoTag } from '../ingest/flv-tags.ts';
-import type { Claim } from '../ingest/publisher-queries.ts';
+import type { StreamClaim } from '../ingest/publisher-queries.ts';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { connectTarget } from './connect-target.ts';
 import { Relay, type RelayStatus, type StreamHeaders } from './relay.ts';
@@ -21,14 +21,14 @@ const refreshEveryMs = 2_000;
 
 export class Relays {
   readonly #parts: SimulcastParts;
-  readonly #claim: Claim;
+  readonly #claim: StreamClaim;
   readonly #log: Logger;
   readonly #headers: StreamHeaders = { metadata: null, video: null, audio: null };
   readonly #relays = new Map<string, Relay>();
   #refreshedAt = -Infinity;
   #isOver = false;
 
-  constructor(parts: SimulcastParts, claim: Claim, log: Logger) {
+  constructor(parts: SimulcastParts, claim: StreamClaim, log: Logger) {
     this.#parts = parts;
     this.#claim = claim;
     this.#log = log;

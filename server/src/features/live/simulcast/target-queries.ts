@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import { isOurs, type Claim } from '../ingest/publisher-queries.ts';
+import { isOurs, type StreamClaim } from '../ingest/publisher-queries.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import type { TargetStatus } from '../tables.ts';
 
@@ -65,7 +65,7 @@ export async function readTargets(
 /** Records a target's status. Does nothing if the claim is lost or the target no longer exists. */
 export async function updateTargetStatus(
   db: Db,
-  claim: Claim,
+  claim: StreamClaim,
   targetId: string,
   { status, message }: { status: TargetStatus; message: string | null },
 ): Promise<void> {

@@ -16,7 +16,7 @@ const timeoutSeconds = 10;
 const clockToleranceSeconds = 60;
 
 /** The provider's claims about a person. */
-export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string };
+export type IdentityClaims = Readonly<Record<string, unknown>> & { readonly sub: string };
 
 export type Provider = {
   /**
@@ -29,7 +29,7 @@ export type Provider = {
   /**
    * @throws {ApiError} SINGLE_SIGN_ON_REFUSED, SINGLE_SIGN_ON_INVALID, SINGLE_SIGN_ON_UNREACHABLE
    */
-  finish(answer: URL, token: string): Promise<Claims>;
+  finish(answer: URL, token: string): Promise<IdentityClaims>;
 };
 
 export function createProvider(config: SingleSignOnConfig, redirectUri: string): Provider {
@@ -48,7 +48,7 @@ export function createProvider(config: SingleSignOnConfig, redirectUri: string):
       });
   }
 
-  async function redeem(answer: URL, token: string): Promise<Claims> {
+  async function redeem(answer: URL, token: string): Promise<IdentityClaims> {
     const provider = await discover();
     const tokens = await client.authorizationCodeGrant(provider, answer, {
       pkceCodeVerifier: derive(token, 'verifier'),

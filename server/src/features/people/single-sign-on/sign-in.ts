@@ -29,7 +29,7 @@ import { deletePasskeys } from '../passkeys/queries.ts';
 import { auditEverywhere } from '../resets.ts';
 import { removeTotp } from '../second-factor.ts';
 import { endSessions } from '../session-queries.ts';
-import type { Claims } from './provider.ts';
+import type { IdentityClaims } from './provider.ts';
 import { clearPassword, findPersonOf, insertIdentity, lockAddress } from './queries.ts';
 import type { SingleSignOnConfig } from './settings.ts';
 
@@ -57,7 +57,7 @@ type Known = {
 export async function signInByClaims(
   db: Db,
   config: SingleSignOnConfig,
-  claims: Claims,
+  claims: IdentityClaims,
   requestId: string,
 ): Promise<{ personId: PersonId; organizationId: OrganizationId }> {
   if (claims.sub.length > maxSubjectCharacters || controlCharacters.test(claims.sub)) {
@@ -83,7 +83,7 @@ export async function signInByClaims(
   });
 }
 
-function readEmail({ needsVerified }: SingleSignOnConfig, claims: Claims): string {
+function readEmail({ needsVerified }: SingleSignOnConfig, claims: IdentityClaims): string {
   const { email, email_verified: isVerified } = claims;
   const isUsable =
     typeof email === 'string' &&
@@ -97,7 +97,7 @@ function readEmail({ needsVerified }: SingleSignOnConfig, claims: Claims): strin
   return normalEmail(email);
 }
 
-function readName({ name }: Claims, email: string): string {
+function readName({ name }: IdentityClaims, email: string): string {
   const given = typeof name === 'string' ? name.replaceAll(/\p{Cc}+/gu, ' ').trim() : '';
   return (given === '' ? email : given).slice(0, maxNameCharacters);
 }
@@ -106,7 +106,7 @@ function readName({ name }: Claims, email: string): string {
 async function findPlace(
   db: Db,
   config: SingleSignOnConfig,
-  claims: Claims,
+  claims: IdentityClaims,
   email: string,
 ): Promise<Place | null> {
   if (config.domains.length === 0) return null;
@@ -122,7 +122,7 @@ async function findPlace(
   return { organizationId, role: chooseRole(config, claims) };
 }
 
-function chooseRole(config: SingleSignOnConfig, claims: Claims): Role | null {
+function chooseRole(config: SingleSignOnConfig, claims: IdentityClaims): Role | null {
   if (config.roles.length === 0) return config.defaultRole;
   const claim = claims[config.roleClaim];
   const values: readonly unknown[] = Array.isArray(claim) ? claim : [claim];

@@ -20,7 +20,7 @@ import type { RunReport } from '../../analytics/analytics.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
 import { requireReport } from '../reports.ts';
 import { daysOf } from '../schedule.ts';
-import { Deleted, Link, LinkParams, NewLink } from '../schemas.ts';
+import { DeletedReport, Link, LinkParams, NewLink } from '../schemas.ts';
 import { deleteLink, findLinked, insertLink, selectLinks, type LinkRow } from './link-queries.ts';
 import type { LinkUrls } from './link-urls.ts';
 import { linkedPage, linkedPageHeaders } from './linked-page.ts';
@@ -117,7 +117,7 @@ function addDeleteRoute(app: HttpApp, { mutations }: LinkParts): void {
         description: 'It opens nothing from the answer on.',
         tags,
         params: LinkParams,
-        response: answers({ 200: Envelope(Deleted) }),
+        response: answers({ 200: Envelope(DeletedReport) }),
       },
     },
     async (request, reply) => {

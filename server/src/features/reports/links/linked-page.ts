@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import type { ReportRun } from '../../analytics/analytics.ts';
 import type { ReportRow } from '../queries.ts';
-import type { Days } from '../schedule.ts';
+import type { ReportDays } from '../schedule.ts';
 
 const style = `
 body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
@@ -21,7 +21,7 @@ export const linkedPageHeaders = {
 
 export function linkedPage(
   { name, report }: Pick<ReportRow, 'name' | 'report'>,
-  { startDate, endDate }: Days,
+  { startDate, endDate }: ReportDays,
   { table, asOf }: Pick<ReportRun, 'table' | 'asOf'>,
 ): string {
   const head = table.columns.map((column) => `<th scope="col">${escape(column)}</th>`).join('');

@@ -32,7 +32,7 @@ import {
 } from './endpoint-queries.ts';
 import { sealHeaders, type CustomHeaders } from './custom-headers.ts';
 import { secretContext } from './secrets.ts';
-import { newSecret, partsOf, publicKeyOf, withSigningKey } from '../sending/signing.ts';
+import { newSecret, partsOf, publicKeyOf, withSigningKey } from './signing-keys.ts';
 import { isSubscribed, type EventCatalogue } from '../outbox/event-kinds.ts';
 import { kindsThatNeverPass } from '../outbox/filter.ts';
 import type { OptionChange } from './option-schemas.ts';

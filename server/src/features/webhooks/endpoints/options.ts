@@ -13,13 +13,13 @@ import {
   type Destination,
   type OAuth,
 } from '../sending/destinations/destination.ts';
-import type { Filter } from '../outbox/filter.ts';
+import type { WebhookFilter } from '../outbox/filter.ts';
 import type { OptionChange } from './option-schemas.ts';
 
 export type PayloadVersion = 1 | 2;
 
 export type WebhookOptions = {
-  readonly filter?: Filter;
+  readonly filter?: WebhookFilter;
   /** Subscribed kinds whose events can never pass the filter. */
   readonly neverMatches?: readonly string[];
   /** Delay before each attempt in seconds. */

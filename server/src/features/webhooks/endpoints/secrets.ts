@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Vault } from '../../../platform/secrets/vault.ts';
 import type { Credentials } from '../sending/destinations/destination.ts';
 import { credentialsContext } from './options.ts';
-import { signingKey, type SigningKey, type SigningKeys } from '../sending/signing.ts';
+import { signingKey, type SigningKey, type WebhookSigningKeys } from './signing-keys.ts';
 
 /** Binds an encrypted secret to its webhook, so that it can't be decrypted for another. */
 export function secretContext(organizationId: string, webhookId: string): string {
@@ -27,7 +27,7 @@ export type SealedSecrets = {
 
 export type OpenedSecrets = {
   /** An error if one of the secrets was encrypted with another key. */
-  readonly keys: SigningKeys | Error;
+  readonly keys: WebhookSigningKeys | Error;
   /** Custom headers by name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly credentials: Credentials;

@@ -37,7 +37,7 @@ const happenedEventSchema = (kinds: readonly WebhookEventKind[]) =>
     test: Type.Optional(Type.Literal(true, { description: 'Made up by a trigger.' })),
   });
 
-export type EventRouteParts = {
+type EventRouteParts = {
   db: Db;
   mutations: Mutations;
   catalogue: EventCatalogue;

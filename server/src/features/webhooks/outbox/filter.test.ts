@@ -5,7 +5,7 @@ import { Type } from 'typebox';
 import { extensionsOf } from '../../../app/composition.ts';
 import { features } from '../../../app/features.ts';
 import { createCatalogue } from './event-kinds.ts';
-import { kindsThatNeverPass, passes, type Filter } from './filter.ts';
+import { kindsThatNeverPass, passes, type WebhookFilter } from './filter.ts';
 
 const catalogue = createCatalogue(extensionsOf(features.list));
 const kinds = (...names: string[]) =>
@@ -19,7 +19,7 @@ test('each condition holds for what it says and for nothing else', () => {
     items: [{ status: 'ready' }, { status: 'error', tries: 3 }],
     winner: null,
   };
-  const cases: [Filter, boolean][] = [
+  const cases: [WebhookFilter, boolean][] = [
     [{ title: { prefix: 'News:' } }, true],
     [{ title: { prefix: 'Old' } }, false],
     [{ title: { equals: 'News: today' } }, true],
@@ -65,7 +65,7 @@ test('the catalogue tells which kinds can never pass', () => {
     { duration: { gte: 6, lt: 5 } },
     { duration: { exists: false, gt: 5 } },
     { 'a..b': { exists: true } },
-  ] as Filter[]) {
+  ] as WebhookFilter[]) {
     assert.throws(
       () => kindsThatNeverPass(filter, kinds('content.ready')),
       { code: 'VALIDATION_ERROR' },
@@ -104,7 +104,7 @@ test('a condition holds for a value as its parts say, each by itself', () => {
     fc.property(conditions, fc.array(scalars, { maxLength: 2 }), (given, values) => {
       const condition = Object.fromEntries(
         Object.entries(given).filter(([, part]) => part !== undefined),
-      ) as Filter[string];
+      ) as WebhookFilter[string];
       const { equals, in: allowed, prefix, exists, gt, gte, lt, lte } = condition;
       const isNumber = (value: unknown): value is number => typeof value === 'number';
       const holds = (value: (typeof values)[number]) =>
@@ -135,7 +135,7 @@ test('what passes for an example of a kind is never said to be impossible', () =
     state: Type.Union([Type.Literal('on'), Type.Literal('off')]),
     maybe: Type.Union([Type.Null(), Type.Number()]),
   });
-  const canPass = (filter: Filter) => {
+  const canPass = (filter: WebhookFilter) => {
     const example = { text: 'x', count: 5, state: 'on', maybe: null };
     try {
       return kindsThatNeverPass(filter, new Map([['kind', { data, example }]])).length === 0;
@@ -143,7 +143,7 @@ test('what passes for an example of a kind is never said to be impossible', () =
       return false;
     }
   };
-  const possible: Filter[] = [
+  const possible: WebhookFilter[] = [
     { text: { equals: 'other' } },
     { text: { prefix: 'o' } },
     { count: { equals: 7 } },
@@ -156,7 +156,7 @@ test('what passes for an example of a kind is never said to be impossible', () =
     { text: { exists: false } },
   ];
   for (const filter of possible) assert.equal(canPass(filter), true, JSON.stringify(filter));
-  const impossible: Filter[] = [
+  const impossible: WebhookFilter[] = [
     { count: { equals: 0.5 } },
     { count: { equals: '5' } },
     { count: { equals: true } },

@@ -44,10 +44,10 @@ export const FilterSchema = Nullable(
 );
 
 type Condition = Static<typeof Condition>;
-export type Filter = Readonly<Record<string, Condition>>;
+export type WebhookFilter = Readonly<Record<string, Condition>>;
 
 /** Whether an event with this `data` passes. */
-export function passes(filter: Filter, data: unknown): boolean {
+export function passes(filter: WebhookFilter, data: unknown): boolean {
   return Object.entries(filter).every(([path, condition]) => {
     const values = valuesAt(data, path.split('.'));
     const { exists } = condition;
@@ -95,7 +95,10 @@ type Kind = { readonly data: TSchema; readonly example: unknown };
  * has such a value. Decided from the kind's schema and example.
  * @throws {ApiError} VALIDATION_ERROR if a condition is invalid or no kind can pass
  */
-export function kindsThatNeverPass(filter: Filter, kinds: ReadonlyMap<string, Kind>): string[] {
+export function kindsThatNeverPass(
+  filter: WebhookFilter,
+  kinds: ReadonlyMap<string, Kind>,
+): string[] {
   for (const [path, condition] of Object.entries(filter)) requireSense(path, condition);
   const never = [...kinds].filter(([, kind]) => !canPass(filter, kind)).map(([name]) => name);
   if (kinds.size > 0 && never.length === kinds.size) {
@@ -135,7 +138,7 @@ type JsonSchema = {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
 };
 
-function canPass(filter: Filter, { data, example }: Kind): boolean {
+function canPass(filter: WebhookFilter, { data, example }: Kind): boolean {
   return Object.entries(filter).every(([path, condition]) => {
     if (passes({ [path]: condition }, example)) return true;
     const found = schemasAt(data, path.split('.'));

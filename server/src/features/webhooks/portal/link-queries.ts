@@ -14,7 +14,7 @@ export type LinkRow = {
   expires_at: Date;
 };
 
-export type NewLink = {
+type NewLink = {
   organizationId: OrganizationId;
   linkId: string;
   customer: string;

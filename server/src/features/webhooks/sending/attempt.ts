@@ -4,7 +4,7 @@ import { hidden } from '../../../platform/http/secret-fields.ts';
 import type { OpenedSecrets } from '../endpoints/secrets.ts';
 import type { WebhookOptions } from '../endpoints/options.ts';
 import { https } from './destinations/destination.ts';
-import { DestinationError, type Answer, type Driver } from './destinations/driver.ts';
+import { DestinationError, type WebhookAnswer, type Driver } from './destinations/driver.ts';
 import { readRetryAfter, type AttemptEnd } from './schedule.ts';
 import {
   hiddenValues,
@@ -24,7 +24,7 @@ export type Outgoing = {
 };
 
 /** The target and its signing keys, which are an error if the secret can't be decrypted. */
-export type Destination = OpenedSecrets & {
+type Destination = OpenedSecrets & {
   readonly organizationId: string;
   readonly webhookId: string;
   readonly url: string;
@@ -86,7 +86,7 @@ export async function attemptDelivery(
   const startedAt = performance.now();
   const { webhookId, keys, headers, options } = destination;
   let sent: RawHeaders | null = null;
-  const ended = (end: AttemptEnd, cause: unknown = null, answer: Answer | null = null) => {
+  const ended = (end: AttemptEnd, cause: unknown = null, answer: WebhookAnswer | null = null) => {
     const hide = secretHider([...Object.values(headers), ...(answer?.secrets ?? [])]);
     return {
       end,

@@ -7,11 +7,13 @@ import {
   newSecret,
   partsOf,
   publicKeyOf,
+  signingKey,
+  withSigningKey,
+} from '../endpoints/signing-keys.ts';
+import {
   serviceSignature,
   signedHeaders,
-  signingKey,
   standardSignature,
-  withSigningKey,
   type SignedMessage,
 } from './signing.ts';
 

@@ -4,79 +4,11 @@
  * protects the id and the time of sending. Both cover the exact bytes of the body. A webhook may
  * also have an ed25519 key, whose signature needs no secret at the receiver.
  */
-import {
-  createHmac,
-  createPrivateKey,
-  createPublicKey,
-  createSecretKey,
-  randomBytes,
-  sign,
-  type KeyObject,
-} from 'node:crypto';
+import { createHmac, sign } from 'node:crypto';
 import { version } from '../../../version.ts';
+import { signingKey, type SigningKey, type WebhookSigningKeys } from '../endpoints/signing-keys.ts';
 
 const userAgent = `Reelfeed-Webhooks/${version}`;
-const secretPrefix = 'whsec_';
-const secretBytes = 32;
-
-export function newSecret(): string {
-  return secretPrefix + randomBytes(secretBytes).toString('base64');
-}
-
-const privatePrefix = 'whsk_';
-const publicPrefix = 'whpk_';
-/** Prefix of the 32-byte private key in PKCS #8 (RFC 8410, 7). */
-const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/** Appends a new ed25519 private key to a secret; both are stored as one text. */
-export function withSigningKey(secret: string): string {
-  return `${secret} ${privatePrefix}${randomBytes(32).toString('base64')}`;
-}
-
-/** The public key of a text from `withSigningKey`, in the format of Standard Webhooks. */
-export function publicKeyOf(text: string): string {
-  const { privateText } = partsOf(text);
-  if (privateText === null) throw new Error('the webhook has no key for ed25519');
-  const spki = createPublicKey(privateKey(privateText)).export({ format: 'der', type: 'spki' });
-  return publicPrefix + spki.subarray(-32).toString('base64');
-}
-
-/** Splits the text into the secret and the private key, if any. */
-export function partsOf(text: string): { secret: string; privateText: string | null } {
-  const at = text.indexOf(` ${privatePrefix}`);
-  if (at === -1) return { secret: text, privateText: null };
-  return { secret: text.slice(0, at), privateText: text.slice(at + 1) };
-}
-
-function privateKey(text: string): KeyObject {
-  const bytes = Buffer.from(text.slice(privatePrefix.length), 'base64');
-  return createPrivateKey({ key: Buffer.concat([pkcs8Head, bytes]), format: 'der', type: 'pkcs8' });
-}
-
-/**
- * A secret in the form that each scheme uses: the whole text, the decoded bytes, the private key.
- */
-export type SigningKey = {
-  readonly text: KeyObject;
-  readonly bytes: KeyObject;
-  readonly ed25519: KeyObject | null;
-};
-
-/** Cached per secret: creating a key costs several times as much as signing. */
-export function signingKey(sealedText: string): SigningKey {
-  const { secret, privateText } = partsOf(sealedText);
-  return {
-    text: createSecretKey(secret, 'utf8'),
-    bytes: createSecretKey(secret.slice(secretPrefix.length), 'base64'),
-    ed25519: privateText === null ? null : privateKey(privateText),
-  };
-}
-
-export type SigningKeys = {
-  readonly current: SigningKey;
-  /** Replaced secrets that receivers may still use, newest first. */
-  readonly previous: readonly SigningKey[];
-};
 
 export type SignedMessage = {
   readonly webhookId: string;
@@ -93,7 +25,7 @@ export type SignedMessage = {
 /** The headers of one attempt; signatures are in the order of the keys, the current one first. */
 export function signedHeaders(
   message: SignedMessage,
-  { current, previous }: SigningKeys,
+  { current, previous }: WebhookSigningKeys,
 ): Record<string, string> {
   const { webhookId, deliveryId, attempt, timestamp, body, sentAtMs, isTest = false } = message;
   const seconds = String(Math.floor(sentAtMs / 1_000));

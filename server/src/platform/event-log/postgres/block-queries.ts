@@ -18,7 +18,7 @@ export type BlockRange = {
 };
 
 /** One of the blocks that were joined. */
-export type Member = {
+type Member = {
   sequence: number;
   receivedAtMs: number;
   eventCount: number;

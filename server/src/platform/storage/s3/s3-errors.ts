@@ -6,7 +6,7 @@ import {
   systemCode,
 } from '../storage-errors.ts';
 
-export type Settled<T> =
+type Settled<T> =
   | { readonly outcome: 'ok'; readonly value: T }
   | { readonly outcome: 'absent' }
   | { readonly outcome: 'error'; readonly error: unknown };

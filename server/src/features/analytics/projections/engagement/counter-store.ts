@@ -50,7 +50,7 @@ import {
   type OrganizationPass,
 } from './engagement-pass.ts';
 
-export const wholeOrganization = '00000000-0000-0000-0000-000000000000';
+const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
 /** Approximate size of a set in memory, in bytes; the limit keeps the total below 64 MB. */
 function weighSet({ members }: ViewerSet): number {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createRandom, shuffled } from '../../reports/traffic.fixture.ts';
-import { joinSegments, type Segment } from './segments.ts';
+import { joinSegments, type ActivitySegment } from './segments.ts';
 
 const minute = 60_000;
 const idleMs = 30 * minute;
-const merge = (a: Segment, b: Segment): Segment => ({
+const merge = (a: ActivitySegment, b: ActivitySegment): ActivitySegment => ({
   firstAt: Math.min(a.firstAt, b.firstAt),
   lastAt: Math.max(a.lastAt, b.lastAt),
 });
-const moment = (at: number): Segment => ({ firstAt: at, lastAt: at });
-const join = (a: readonly Segment[], b: readonly Segment[]) => joinSegments(a, b, idleMs, merge);
+const moment = (at: number): ActivitySegment => ({ firstAt: at, lastAt: at });
+const join = (a: readonly ActivitySegment[], b: readonly ActivitySegment[]) =>
+  joinSegments(a, b, idleMs, merge);
 
 describe('segments', () => {
   test('end after half an hour without an event', () => {
@@ -34,13 +35,13 @@ describe('segments', () => {
         moment(Math.floor(random() * 400) * minute),
       );
       const expected = join([], moments);
-      let found: Segment[] = [];
+      let found: ActivitySegment[] = [];
       const mixed = shuffled(moments, round);
       for (let at = 0; at < mixed.length;) {
         const size = 1 + Math.floor(random() * 5);
         const part = mixed
           .slice(at, at + size)
-          .reduce<Segment[]>((all, one) => join(all, [one]), []);
+          .reduce<ActivitySegment[]>((all, one) => join(all, [one]), []);
         found = join(found, part);
         at += size;
       }

@@ -2,14 +2,14 @@
  * Views and sessions end by silence: events after a pause belong to the next one. The cuts are a
  * function of the set of events, so late events may join two separate segments.
  */
-export type Segment = {
+export type ActivitySegment = {
   /** Milliseconds since the Unix epoch. */
   firstAt: number;
   lastAt: number;
 };
 
 /** Whether an event at this time belongs to the segment. */
-export function isWithinReach(segment: Segment, at: number, idleMs: number): boolean {
+export function isWithinReach(segment: ActivitySegment, at: number, idleMs: number): boolean {
   return at > segment.firstAt - idleMs && at < segment.lastAt + idleMs;
 }
 
@@ -17,7 +17,7 @@ export function isWithinReach(segment: Segment, at: number, idleMs: number): boo
  * All segments of both, ascending, with those less than `idleMs` apart joined by `merge`. A segment
  * that was not joined stays the same object.
  */
-export function joinSegments<S extends Segment>(
+export function joinSegments<S extends ActivitySegment>(
   a: readonly S[],
   b: readonly S[],
   idleMs: number,

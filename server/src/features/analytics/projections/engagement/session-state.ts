@@ -6,7 +6,7 @@
  */
 import type { LoggedEvent } from '../../../events/events.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';
-import type { Segment } from './segments.ts';
+import type { ActivitySegment } from './segments.ts';
 import {
   addLabels,
   earliestBytes,
@@ -19,7 +19,7 @@ import {
   type Earliest,
 } from './earliest.ts';
 
-export type SessionState = Segment & {
+export type SessionState = ActivitySegment & {
   /** The latest generation in which it was touched; see state-store.ts. */
   generation: number;
   device: Earliest;

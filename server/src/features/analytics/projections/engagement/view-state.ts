@@ -29,9 +29,9 @@ import {
   type Earliest,
   type ViewLabels,
 } from './earliest.ts';
-import type { Segment } from './segments.ts';
+import type { ActivitySegment } from './segments.ts';
 
-export type ViewState = Segment &
+export type ViewState = ActivitySegment &
   ViewLabels & {
     /** The latest generation in which it was touched; see state-store.ts. */
     generation: number;

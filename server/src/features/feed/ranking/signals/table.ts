@@ -5,7 +5,7 @@
  * case in `signal-order.test.ts` and its line in docs/ranking.md.
  */
 import type { FeedEntry } from '../../items/feed-entry.ts';
-import type { ItemStatistics } from '../../items/item-statistics.ts';
+import type { FeedItemStatistics } from '../../items/item-statistics.ts';
 import { withTaste, type Taste } from '../../taste/viewer-taste.ts';
 import type { Affinities } from './affinity.ts';
 import { creatorAffinity } from './creator-affinity.ts';
@@ -15,9 +15,9 @@ import { topicAffinity } from './topic-affinity.ts';
 
 /** Inputs of signals besides the item, the same for all candidates of a page. */
 export type SignalContext = {
-  readonly statistics: ItemStatistics;
+  readonly statistics: FeedItemStatistics;
   /** `statistics.signalsOf`, computed once for the signals of one entry. */
-  readonly countedOf: ItemStatistics['signalsOf'];
+  readonly countedOf: FeedItemStatistics['signalsOf'];
   /** How much the viewer likes tags and authors. */
   readonly affinities: { readonly tags: Affinities; readonly authors: Affinities };
   /** The viewer's taste inferred from the behaviour of others, or null if unknown. */

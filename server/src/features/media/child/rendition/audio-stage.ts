@@ -4,7 +4,7 @@ import { AUDIO_FRAME_SAMPLES, AUDIO_SAMPLE_RATE, encode } from '../engine/encode
 import { audioInput, FrameGraph, GRAPH_AUDIO_OUTPUT } from '../engine/frame-graph.ts';
 import type { HlsOutput } from './hls-output.ts';
 import { loudnessFilters, type LoudnessChange } from '../sound/loudness.ts';
-import type { Pace } from './pace.ts';
+import type { AudioPace } from './pace.ts';
 import { openDecoder, type Source, type SourceStream } from '../source/source.ts';
 import type { TaskMeter } from '../task-meter.ts';
 
@@ -19,7 +19,7 @@ export type AudioStage = {
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
   /** Shared with the video stage, or null for audio-only sources. */
-  readonly pace: Pace | null;
+  readonly pace: AudioPace | null;
   /** Applied to the audio before encoding; null leaves it unchanged. */
   readonly loudness: LoudnessChange | null;
 };
@@ -76,7 +76,7 @@ function soundFormat(frame: Frame): string {
 class SoundWriter {
   readonly #encoder: CodecContext;
   readonly #outputs: readonly HlsOutput[];
-  readonly #pace: Pace | null;
+  readonly #pace: AudioPace | null;
   #nextSample = 0n;
 
   constructor({ encoder, outputs, pace }: AudioStage) {
@@ -148,7 +148,7 @@ export async function runAudio(stage: AudioStage): Promise<number> {
  * Pads the audio with silence to the end of the video. Players buffer only the range that both
  * tracks cover, and would otherwise wait for audio that never comes.
  */
-async function fillWithSilence(writer: SoundWriter, pace: Pace): Promise<void> {
+async function fillWithSilence(writer: SoundWriter, pace: AudioPace): Promise<void> {
   for (;;) {
     const { isOver, pictureSeconds } = await pace.beyond(writer.endSeconds + SILENCE_PIECE_SECONDS);
     const missing = pictureSeconds - writer.endSeconds;

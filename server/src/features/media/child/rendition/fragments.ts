@@ -12,7 +12,7 @@ export type FragmentTrack = {
 };
 
 /** The samples of one track in one segment, in seconds of the track's clock. */
-export type TrackRun = {
+export type FragmentRun = {
   /** In decoding order. */
   startSeconds: number;
   endSeconds: number;
@@ -114,7 +114,7 @@ class Fields {
 function readFragment(
   traf: Buffer,
   tracks: ReadonlyMap<number, FragmentTrack>,
-  runs: Map<'video' | 'audio', TrackRun>,
+  runs: Map<'video' | 'audio', FragmentRun>,
 ): number {
   const header = new Fields(child(traf, 'tfhd'));
   const track = tracks.get(header.u32());
@@ -175,10 +175,10 @@ async function readAt(file: FileHandle, position: number, length: number): Promi
 export async function readSegment(
   path: string,
   tracks: ReadonlyMap<number, FragmentTrack>,
-): Promise<Map<'video' | 'audio', TrackRun>> {
+): Promise<Map<'video' | 'audio', FragmentRun>> {
   await using file = await open(path, 'r');
   const { size } = await file.stat();
-  const runs = new Map<'video' | 'audio', TrackRun>();
+  const runs = new Map<'video' | 'audio', FragmentRun>();
   let announced = 0;
   for (let at = 0; at < size;) {
     const header = await readAt(file, at, LONG_BOX_HEADER_BYTES);

@@ -9,7 +9,7 @@ import {
   type Stream,
 } from 'node-av/lib';
 import type { Rung } from '../../ladder.ts';
-import type { Variant } from '../../master-playlist.ts';
+import type { PlaylistVariant } from '../../master-playlist.ts';
 import { endedPlaylist, summarizeMediaPlaylist, withTargetDuration } from '../../media-playlist.ts';
 import { roundFrameRate } from '../../picture.ts';
 import type { Rendition } from '../../tasks.ts';
@@ -204,7 +204,7 @@ export class HlsOutput {
   }
 
   /** Describes this rendition before it exists, with its maximum bit rate. */
-  announcement(): Variant {
+  announcement(): PlaylistVariant {
     const rung = this.#rung;
     const isVideo = rung.kind === 'video';
     const sound = this.#audio === null ? 0 : AUDIO_BITRATE_BPS;

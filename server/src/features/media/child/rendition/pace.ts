@@ -5,14 +5,14 @@ const MAX_AHEAD_SECONDS = 30;
  * Keeps audio in step with video. Audio is read and encoded separately, because a file may have
  * none for minutes while the video continues; video never waits for audio.
  */
-export class Pace {
+export class AudioPace {
   #pictureSeconds = 0;
   #isOver = false;
   #wake: (() => void)[] = [];
 
   /** A pace for video that is produced out of order: audio does not wait for it. */
-  static known(pictureSeconds: number): Pace {
-    const pace = new Pace();
+  static known(pictureSeconds: number): AudioPace {
+    const pace = new AudioPace();
     pace.reached(pictureSeconds);
     pace.end();
     return pace;

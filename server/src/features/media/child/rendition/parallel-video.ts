@@ -8,7 +8,7 @@ import { required } from '../engine/engine.ts';
 import { FrameGraph } from '../engine/frame-graph.ts';
 import type { HlsOutput } from './hls-output.ts';
 import type { Orientation } from '../picture/orientation.ts';
-import { seek, type Part } from './parts.ts';
+import { seek, type VideoPart } from './parts.ts';
 import { rungGraph } from '../picture/picture-filters.ts';
 import { openTrack, type OpenTrack } from '../source/open-track.ts';
 import { openDecoder, type Source } from '../source/source.ts';
@@ -21,7 +21,7 @@ const PARTS_AHEAD = 2;
 
 export type PartsStage = {
   readonly source: Source;
-  readonly parts: readonly Part[];
+  readonly parts: readonly VideoPart[];
   /** Maximum number of concurrent parts; each uses one thread to decode and one to encode. */
   readonly threads: number;
   readonly rung: VideoRung;
@@ -91,7 +91,7 @@ class PartWriter {
   }
 
   /** Resolves once a part is close enough to the next one to be written. */
-  async room({ index }: Part): Promise<void> {
+  async room({ index }: VideoPart): Promise<void> {
     while (index - this.#next >= this.#maxAhead) {
       await new Promise<void>((resolve) => {
         this.#wake.push(resolve);
@@ -100,7 +100,7 @@ class PartWriter {
   }
 
   /** Writes a part and any that were waiting for it, or queues it if an earlier part is missing. */
-  async take({ index }: Part, packets: readonly Packet[]): Promise<void> {
+  async take({ index }: VideoPart, packets: readonly Packet[]): Promise<void> {
     this.#ready.set(index, packets);
     if (this.#isWriting) return;
     this.#isWriting = true;
@@ -121,7 +121,7 @@ class PartWriter {
 }
 
 async function encodePart(
-  part: Part,
+  part: VideoPart,
   pictures: OpenTrack,
   stage: PartsStage,
   progress: Progress,
@@ -151,7 +151,7 @@ function checkParameters(encoder: CodecContext, announced: CodecContext): void {
 
 /** The pictures of a part, filtered for the encoder; the caller frees them. */
 async function* partFrames(
-  part: Part,
+  part: VideoPart,
   pictures: OpenTrack,
   stage: PartsStage,
   progress: Progress,
@@ -199,7 +199,7 @@ async function* partFrames(
 /** Whether a frame belongs to a part, by the number that the frame rate filter assigns to it. */
 function isWithin(
   { pts }: Frame,
-  { endFrame, startFrame }: Part,
+  { endFrame, startFrame }: VideoPart,
   { timeBase }: { timeBase: { num: number; den: number } },
   { frameRate }: VideoRung,
 ): boolean {
@@ -217,7 +217,7 @@ async function* picturePackets({ container, stream }: OpenTrack): AsyncGenerator
 
 /** Decodes from before a part to at least its end, and adds to the coverage what it has seen. */
 async function* decodePart(
-  { seekSeconds }: Part,
+  { seekSeconds }: VideoPart,
   pictures: OpenTrack,
   stage: PartsStage,
 ): AsyncGenerator<Frame> {

@@ -10,7 +10,7 @@ import type { Source } from '../source/source.ts';
  * and each decodes the pictures around its boundaries itself, so the joined result equals that of a
  * single run.
  */
-export type Part = {
+export type VideoPart = {
   readonly index: number;
   /** Number of the part's first picture in the rendition. */
   readonly startFrame: number;
@@ -82,7 +82,7 @@ export async function planParts(
   source: Source,
   rung: Rung,
   { threads, ...cut }: { segmentSeconds: number; hasShortStart: boolean; threads: number },
-): Promise<Part[] | null> {
+): Promise<VideoPart[] | null> {
   const { format, video } = source;
   const seconds = video?.declaredSeconds ?? 0;
   if (rung.kind !== 'video' || threads < 2 || !SEEKABLE.has(format.container)) return null;
@@ -95,7 +95,7 @@ export async function planParts(
   const framesPerSecond = rung.frameRate.num / rung.frameRate.den;
   // The last part has at least half the regular length.
   const count = Math.max(1, Math.round((seconds * framesPerSecond) / frames));
-  const parts: Part[] = [];
+  const parts: VideoPart[] = [];
   await using pictures = await openTrack(source, 'video');
   for (let index = 0; index < count; index += 1) {
     const seekSeconds =

@@ -8,7 +8,7 @@ import { openAudioEncoder } from '../engine/encoders.ts';
 import { HlsOutput } from './hls-output.ts';
 import { nameOfStream } from '../source/kept-tracks.ts';
 import { openOtherSound, type OpenTrack } from '../source/open-track.ts';
-import { Pace } from './pace.ts';
+import { AudioPace } from './pace.ts';
 import type { Source } from '../source/source.ts';
 import type { TaskMeter } from '../task-meter.ts';
 
@@ -82,7 +82,7 @@ async function makeSound(
     maxSeconds: MAX_SECONDS,
     meter,
     coverage,
-    pace: Pace.known(endSeconds),
+    pace: AudioPace.known(endSeconds),
     loudness: null,
   });
   const sound = nameOfStream(stream.stream, `Audio ${index + 2}`);

@@ -1,6 +1,6 @@
 import type { CodecContext, Frame } from 'node-av/lib';
 import { AUDIO_RUNG, type Rung } from '../../ladder.ts';
-import type { Variant } from '../../master-playlist.ts';
+import type { PlaylistVariant } from '../../master-playlist.ts';
 import type { Rendition } from '../../tasks.ts';
 import type { TrackName } from '../../track-names.ts';
 import { runAudio } from './audio-stage.ts';
@@ -11,8 +11,8 @@ import { HlsOutput } from './hls-output.ts';
 import type { LoudnessChange } from '../sound/loudness.ts';
 import type { Orientation } from '../picture/orientation.ts';
 import { runParts } from './parallel-video.ts';
-import { Pace } from './pace.ts';
-import type { Part } from './parts.ts';
+import { AudioPace } from './pace.ts';
+import type { VideoPart } from './parts.ts';
 import { openTrack, readOnly } from '../source/open-track.ts';
 import type { Source } from '../source/source.ts';
 import type { TaskMeter } from '../task-meter.ts';
@@ -38,11 +38,11 @@ export type TranscodeOptions = {
   /** Stores the audio in a separate rendition with this name. */
   readonly soundApart: TrackName | null;
   /** Writes playlists that can be followed while they grow, and announces the renditions. */
-  readonly announce?: (variants: readonly Variant[]) => Promise<void>;
+  readonly announce?: (variants: readonly PlaylistVariant[]) => Promise<void>;
   /** End of an audio track that is encoded elsewhere, in seconds. */
   readonly soundEndSeconds?: number;
   /** Parts in which to encode the video of the only rung, or null for a single run. */
-  readonly parts: readonly Part[] | null;
+  readonly parts: readonly VideoPart[] | null;
   /**
    * Another reader of the decoded pictures besides the rungs; it frees them. With parts, it reads
    * only the first.
@@ -72,7 +72,8 @@ export async function transcode(options: TranscodeOptions): Promise<TranscodeRes
   const audioEncoder = source.audio === null ? null : await openAudioEncoder();
   const { lanes, outputs } = await openOutputs(rungs, audioEncoder, options);
   await options.announce?.(announced(outputs, options));
-  const pace = parts === null ? new Pace() : Pace.known(source.video?.declaredSeconds ?? 0);
+  const pace =
+    parts === null ? new AudioPace() : AudioPace.known(source.video?.declaredSeconds ?? 0);
   const audioEnd =
     audioEncoder === null
       ? Promise.resolve(options.soundEndSeconds ?? 0)
@@ -86,7 +87,7 @@ export async function transcode(options: TranscodeOptions): Promise<TranscodeRes
 function announced(
   outputs: readonly HlsOutput[],
   { rungs, soundApart }: TranscodeOptions,
-): Variant[] {
+): PlaylistVariant[] {
   return outputs.map((output, index) => ({
     ...output.announcement(),
     ...(soundApart !== null && index >= rungs.length && { sound: soundApart }),
@@ -108,7 +109,7 @@ async function finishAll(
 async function runSound(
   encoder: CodecContext,
   outputs: readonly HlsOutput[],
-  pace: Pace | null,
+  pace: AudioPace | null,
   coverage: Coverage,
   options: TranscodeOptions,
 ): Promise<number> {
@@ -127,7 +128,7 @@ async function runSound(
 
 async function runPictures(
   lanes: readonly VideoLane[],
-  stage: TranscodeOptions & { coverage: Coverage; audioEnd: Promise<number>; pace: Pace },
+  stage: TranscodeOptions & { coverage: Coverage; audioEnd: Promise<number>; pace: AudioPace },
 ): Promise<void> {
   const { meter, parts, source } = stage;
   if (source.video === null) return;

@@ -4,10 +4,10 @@
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parseMediaPlaylist, type Segment } from '../../media-playlist.ts';
+import { parseMediaPlaylist, type PlaylistSegment } from '../../media-playlist.ts';
 import { MediaError } from '../../media-error.ts';
 import type { Rendition } from '../../tasks.ts';
-import { readSegment, readTracks, type TrackRun } from './fragments.ts';
+import { readSegment, readTracks, type FragmentRun } from './fragments.ts';
 
 /** Browsers bridge gaps up to this size; ours come only from rounding. */
 const MAX_GAP_SECONDS = 0.05;
@@ -62,8 +62,8 @@ export async function verifyRendition(
   const kinds = [...tracks.values()].map(({ kind }) => kind);
   if (expected.hasSound && !kinds.includes('audio')) throw problem('the sound is missing');
   if (rendition.width !== null && !kinds.includes('video')) throw problem('the picture is missing');
-  const first = new Map<string, TrackRun>();
-  const last = new Map<string, TrackRun>();
+  const first = new Map<string, FragmentRun>();
+  const last = new Map<string, FragmentRun>();
   const cuts: number[] = [];
   for (const { durationSeconds, name } of segments) {
     const runs = await readSegment(join(folder, name), tracks).catch((error: unknown) => {
@@ -102,7 +102,7 @@ export async function verifyRendition(
 }
 
 /** The first flaw in a finished playlist, including one that was played while it grew, or null. */
-function flawOf(text: string, segments: readonly Segment[]): string | null {
+function flawOf(text: string, segments: readonly PlaylistSegment[]): string | null {
   const lines = text.split('\n');
   if (!lines.includes('#EXT-X-ENDLIST')) return 'the playlist has no end';
   if (!lines.includes('#EXT-X-PLAYLIST-TYPE:VOD')) return 'the playlist may still grow';
@@ -113,7 +113,7 @@ function flawOf(text: string, segments: readonly Segment[]): string | null {
 
 function startFlaw(
   { frameRate }: Rendition,
-  segments: readonly Segment[],
+  segments: readonly PlaylistSegment[],
   { hasShortStart }: Expected,
 ): string | null {
   const [first] = segments;

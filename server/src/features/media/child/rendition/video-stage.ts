@@ -8,7 +8,7 @@ import { FrameGraph } from '../engine/frame-graph.ts';
 import type { HlsOutput } from './hls-output.ts';
 import type { Orientation } from '../picture/orientation.ts';
 import { rungGraph } from '../picture/picture-filters.ts';
-import type { Pace } from './pace.ts';
+import type { AudioPace } from './pace.ts';
 import { openDecoder, type Source, type SourceStream } from '../source/source.ts';
 import type { TaskMeter } from '../task-meter.ts';
 
@@ -34,7 +34,7 @@ export type VideoStage = {
   readonly maxSeconds: number;
   readonly meter: TaskMeter;
   readonly coverage: Coverage;
-  readonly pace: Pace;
+  readonly pace: AudioPace;
   /** Resolves to the end of the audio in seconds once it is fully decoded; 0 without audio. */
   readonly audioEnd: Promise<number>;
   /** Another reader of the decoded pictures besides the lanes; it frees them. */

@@ -77,7 +77,7 @@ function checkColors({ stream }: ChosenTrack): void {
   );
 }
 
-export type Choice = {
+export type TrackChoice = {
   readonly video: ChosenTrack | null;
   readonly audio: ChosenTrack | null;
   /** Alternative audio tracks, in file order; empty without video. */
@@ -95,7 +95,7 @@ export type Choice = {
  * @throws {MediaError} UNSUPPORTED_MEDIA if no video track can be decoded, if there is neither
  *   video nor audio, or if the colors can't be displayed
  */
-export function chooseTracks(container: FormatContext): Choice {
+export function chooseTracks(container: FormatContext): TrackChoice {
   const reasons = new Map<number, Reason>();
   const choose = (type: number, allowed: ReadonlySet<string>) => {
     let best: ChosenTrack | null = null;
@@ -176,7 +176,7 @@ function languageOf({ metadata }: Stream): string | null {
 /** The tracks as described to the owner; `lengths` are in seconds, by stream index. */
 export function describeTracks(
   container: FormatContext,
-  { reasons }: Choice,
+  { reasons }: TrackChoice,
   {
     isEmpty,
     lengths,

@@ -19,7 +19,7 @@ import {
   chooseTracks,
   describeTracks,
   indexedLength,
-  type Choice,
+  type TrackChoice,
   type ChosenTrack,
 } from './choose-tracks.ts';
 
@@ -212,7 +212,7 @@ function checkEnd(
 }
 
 /** Places the chosen tracks on one timeline; collects descriptions and warnings for all. */
-function placeTracks(container: FormatContext, choice: Choice, survey: Survey | null) {
+function placeTracks(container: FormatContext, choice: TrackChoice, survey: Survey | null) {
   const lengths = new Map<number, number>();
   const bounds = (stream: Stream): { start: number; end: number | null } => {
     const span = survey?.spans.get(stream.index);
@@ -263,7 +263,7 @@ function placeTracks(container: FormatContext, choice: Choice, survey: Survey | 
   };
 }
 
-function warningsOf({ lostSound }: Choice, survey: Survey | null): SourceWarning[] {
+function warningsOf({ lostSound }: TrackChoice, survey: Survey | null): SourceWarning[] {
   const warnings: SourceWarning[] = [];
   if (lostSound !== null) {
     const message = `The codec of the sound is not supported: ${lostSound}. The item is silent.`;

@@ -12,7 +12,7 @@ const APPENDABLE: ReadonlySet<ContainerFormat> = new Set(['mpegts', 'mpeg']);
 const PACKETS_PER_TURN = 500;
 
 /** Extent of one track's packets, in seconds of the container's clock with its jumps removed. */
-export type Span = {
+type Span = {
   packets: number;
   startSeconds: number;
   endSeconds: number;

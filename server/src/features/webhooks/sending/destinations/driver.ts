@@ -38,7 +38,7 @@ export type SendOptions = {
 };
 
 /** The destination's response; `statusCode` is null if it has no statuses. */
-export type Answer = {
+export type WebhookAnswer = {
   readonly statusCode: number | null;
   readonly retryAfter: string | string[] | undefined;
   readonly body: Buffer;
@@ -57,7 +57,7 @@ export type Driver<To extends Destination = Destination> = (
   target: Target<To>,
   message: Message,
   options: SendOptions,
-) => Promise<Answer>;
+) => Promise<WebhookAnswer>;
 
 export type DriverParts = { readonly egress: Egress };
 
@@ -75,7 +75,11 @@ export class DestinationError extends Error {
 }
 
 /** The answer of a broker that has confirmed a message. */
-export const confirmed: Answer = { statusCode: null, retryAfter: undefined, body: Buffer.alloc(0) };
+export const confirmed: WebhookAnswer = {
+  statusCode: null,
+  retryAfter: undefined,
+  body: Buffer.alloc(0),
+};
 
 /** Replaces `{event}` in a subject or routing key by the kind. */
 export function addressed(pattern: string, { kind }: Message): string {

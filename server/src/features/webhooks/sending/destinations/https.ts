@@ -1,7 +1,7 @@
 /** The HTTPS driver, optionally with a client certificate or an OAuth token. */
 import { OutdatedStateError } from '../../endpoints/endpoint-changes.ts';
 import type { HttpsDestination } from './destination.ts';
-import type { Answer, Driver, DriverParts, Message, SendOptions, Target } from './driver.ts';
+import type { WebhookAnswer, Driver, DriverParts, Message, SendOptions, Target } from './driver.ts';
 import type { Tokens } from './oauth.ts';
 
 const maxAnswerBytes = 65_536;
@@ -33,7 +33,7 @@ export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<Htt
     { url, credentials, clientCertificate }: Target,
     { headers, body }: Message,
     { timeoutMs, signal, onBegin, isApart = false }: SendOptions,
-  ): Promise<Answer> {
+  ): Promise<WebhookAnswer> {
     const secret = credentials.clientCertificate;
     const answer = await egress.request(
       {
