@@ -136,10 +136,8 @@ describe('the window slides', () => {
       refused.push(refusals / all.length);
     };
     const refused: number[] = [];
-    await fc.assert(fc.asyncProperty(steps, check), {
-      numRuns: 2,
-      interruptAfterTimeLimit: 60_000,
-    });
+    // Shrinking would take minutes; the seed repeats the case.
+    await fc.assert(fc.asyncProperty(steps, check), { numRuns: 2, endOnFailure: true });
     assert.ok(
       refused.some((share) => share > 0.05 && share < 0.95),
       `both happen: ${refused.join()}`,

@@ -119,16 +119,16 @@ test('looks advance, end with all of alpha spent, and never forget one that was 
   const hours = fc.integer({ min: 30, max: 2_000 });
   const plan = fc.record({
     minimumDays: fc.integer({ min: 0, max: 14 }),
-    lengths: fc.array(hours, { minLength: 1, maxLength: 4 }),
-    /** When each end was moved, as a share of the time that was left until it. */
-    moved: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 3, maxLength: 3 }),
+    lengths: fc.uniqueArray(hours, { minLength: 1, maxLength: 4 }),
+    /** When each end was moved, always before it, in thousandths of the time that was left. */
+    moved: fc.array(fc.nat(999), { minLength: 3, maxLength: 3 }),
   });
   fc.assert(
     fc.property(plan, ({ minimumDays, lengths, moved }) => {
       const ends = lengths.toSorted((a, b) => a - b).map((length) => startMs + length * 3_600_000);
       let movedAtMs = startMs;
       const earlierEnds = ends.slice(0, -1).map((endMs, index) => {
-        movedAtMs += Math.floor((endMs - movedAtMs) * (moved[index] ?? 0));
+        movedAtMs += Math.floor(((endMs - movedAtMs) * (moved[index] ?? 0)) / 1_000);
         return { endMs, movedAtMs };
       });
       const endMs = ends.at(-1) ?? startMs;

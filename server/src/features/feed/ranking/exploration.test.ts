@@ -141,3 +141,57 @@ test('where no item is new, each has the same chance', () => {
   }
   assert.ok(times > 5 && times < 60, `${times} of 100`);
 });
+
+test('ten draws go to new items, ten to the newer half, and five to the older half', () => {
+  const hour = 3_600_000;
+  const random = createRandom(10);
+  /** How many different items of each half are drawn on average. */
+  const drawnOfHalves = (newCount: number) => {
+    const items = Array.from({ length: 40 }, (_, at) =>
+      item(40 - at, { freshSinceMs: nowMs - (at < newCount ? 1 : 25) * hour - at }),
+    );
+    const parts = partsOf(items, { random });
+    parts.index.statistics.refresh(nowMs);
+    const rounds = 300;
+    let [newer, older] = [0, 0];
+    for (let round = 0; round < rounds; round += 1) {
+      for (const { serialNumber } of drawExplorations(new Choice(parts))) {
+        if (serialNumber > 20) newer += 1 / rounds;
+        else older += 1 / rounds;
+      }
+    }
+    return [newer, older] as const;
+  };
+  /** How many of 20 items are met by this many draws. */
+  const met = (draws: number, of = 20) => of * (1 - (1 - 1 / of) ** draws);
+  for (const [newCount, ofNewer] of [
+    [0, met(10)],
+    [20, met(20)],
+    // Entries of the older half are not drawn as new ones.
+    [40, met(20)],
+    [5, 20 - 15 * (1 - 1 / 20) ** 10 - 5 * (1 - 1 / 5) ** 10 * (1 - 1 / 20) ** 10],
+  ] as const) {
+    const [newer, older] = drawnOfHalves(newCount);
+    assert.ok(Math.abs(newer - ofNewer) < 0.5, `${newCount} new: ${newer}, not ${ofNewer}`);
+    assert.ok(Math.abs(older - met(5)) < 0.4, `${newCount} new: ${older} of the older half`);
+  }
+});
+
+test('which items are new is counted again after a minute', () => {
+  const dayMs = 86_400_000;
+  const items = Array.from({ length: 40 }, (_, at) =>
+    item(at + 1, { freshSinceMs: nowMs - dayMs + 30_000 }),
+  );
+  const parts = partsOf(items, { random: createRandom(12) });
+  parts.index.statistics.refresh(nowMs);
+  const drawnAt = (ms: number) => {
+    let count = 0;
+    for (let round = 0; round < 200; round += 1) {
+      count += drawExplorations(new Choice({ ...parts, nowMs: nowMs + ms })).length / 200;
+    }
+    return count;
+  };
+  const [before, within, after] = [drawnAt(0), drawnAt(60_000), drawnAt(60_001)];
+  assert.ok(Math.abs(before - within) < 1, `${before} and ${within}`);
+  assert.ok(before - after > 3, `${before} and ${after}`);
+});

@@ -7,6 +7,7 @@ import { baseConfig } from './config.ts';
 import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { planItems } from './order.ts';
 import { nobody } from './picker.ts';
+import { createRandom } from '../../experiments/statistics/random.fixture.ts';
 import { emptyEncounter } from '../viewers/encounter.ts';
 import { contentIdOf, item, nowMs, partsOf, viewerOf } from './testing/small-world.ts';
 
@@ -135,18 +136,22 @@ test('what was seen comes least recently seen first, when nothing else is left',
 
 test('a share of the places goes to exploration, evenly spread', () => {
   const items = Array.from({ length: 60 }, (_, at) => item(at + 1));
+  const random = createRandom(1);
   const explored = (exploration: number) => {
-    const parts = partsOf(items, { config: { ...baseConfig, exploration } });
+    const parts = partsOf(items, { config: { ...baseConfig, exploration }, random });
     parts.index.statistics.refresh(nowMs);
     return plan(parts, 20).chosen.flatMap(({ isExploration }, at) => (isExploration ? [at] : []));
   };
   assert.deepEqual(explored(0), []);
-  for (let round = 0; round < 20; round += 1) {
+  const starts = new Set<number>();
+  for (let round = 0; round < 60; round += 1) {
     const places = explored(0.2);
+    starts.add(places[0] ?? -1);
     assert.equal(places.length, 4);
     for (const [at, place] of places.entries()) {
       const before = places[at - 1];
       if (before !== undefined) assert.ok(Math.abs(place - before - 5) <= 1);
     }
   }
+  assert.deepEqual([...starts].toSorted(), [0, 1, 2, 3, 4]);
 });

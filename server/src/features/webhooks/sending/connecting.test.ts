@@ -40,6 +40,8 @@ test('a handshake that hangs leaves its place', () => {
 
 test('quick webhooks open connections as they need them', () => {
   const connecting = new Connecting();
-  for (let n = 0; n < 100; n += 1) enter(connecting, 'quick', 0);
+  const sends = Array.from({ length: 100 }, () => enter(connecting, 'quick', 0));
   assert.equal(connecting.untilRoomMs('quick', 0), 0);
+  assert.deepEqual(connecting.takeOverdue(1_000), [], 'none of them holds a place');
+  for (const send of sends) assert.equal(connecting.leave(send, 10), false);
 });

@@ -82,6 +82,34 @@ const refuses = (given: () => unknown, said: RegExp) =>
     (error) => error instanceof WebhookVerificationError && said.test(error.message),
   );
 
+test('a message names its webhook, delivery, attempt and times, and whether it is a test', () => {
+  const key = signingKey(secret);
+  const sentAtMs = 1_700_000_000_999;
+  const payload = `dlv_1.1700000000.${body}`;
+  const expected = {
+    'content-type': 'application/json',
+    'x-service-signature': serviceSignature(key, `2026-01-31T12:00:00.000Z.${body}`),
+    'x-service-timestamp': '2026-01-31T12:00:00.000Z',
+    'x-service-webhook-id': 'whk_1',
+    'x-service-delivery-id': 'dlv_1',
+    'x-service-attempt': '2',
+    'webhook-id': 'dlv_1',
+    'webhook-timestamp': '1700000000',
+    'webhook-signature': standardSignature(key, payload),
+  };
+  const of = (given: Partial<SignedMessage>) => {
+    const keys = { current: key, previous: [] };
+    const { 'user-agent': agent, ...rest } = signedHeaders(
+      { ...message(sentAtMs), ...given },
+      keys,
+    );
+    assert.match(agent ?? '', /./);
+    return rest;
+  };
+  assert.deepEqual(of({}), expected);
+  assert.deepEqual(of({ isTest: true }), { ...expected, 'x-service-test': 'true' });
+});
+
 describe('verifyWebhook', () => {
   test('accepts text, bytes, headers of fetch, headers in capitals, and gives what was said', () => {
     const headers = sign();

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { SlotPool } from './slot-pool.ts';
 
 /** A pool in which every webhook wants more and keeps what it gets. */
-function fill(names: readonly string[]) {
-  const pool = new SlotPool({ size: 256, share: 3 });
+function fill(names: readonly string[], limits = { size: 256, share: 3 }) {
+  const pool = new SlotPool(limits);
   const held = new Map<string, number>();
   const sendsOf = (name: string) => held.get(name) ?? 0;
   const organizationOf = (name: string) => name.split('/')[0] ?? '';
@@ -54,4 +54,29 @@ test('who holds fewest is next, and none waits twice', () => {
   wait('b/1');
   assert.deepEqual([next(), next(), next(), next()], ['b/1', 'a/2', 'a/1', null]);
   assert.equal(pool.isWaitedFor, false);
+});
+
+test('an organization stops when it holds its share of what is left, a webhook at three times that', () => {
+  const limits = { size: 9, share: 1 };
+  // Four of nine leave four to newcomers besides the last slot.
+  assert.equal(fill(['a/1', 'a/2', 'a/3', 'a/4', 'a/5', 'a/6'], limits).total, 4);
+  // Three leave one to the organization's other webhooks: (9 − 3 − 1) − 3 − 1.
+  assert.equal(fill(['a/1'], limits).total, 3);
+});
+
+test('slots that are given back can be taken again, and none is left in a full pool', () => {
+  const { pool, next, wait } = fill([], { size: 2, share: 3 });
+  pool.take('a');
+  pool.take('b');
+  wait('c/1');
+  assert.equal(next(), null, 'none is free');
+  assert.equal(pool.isWaitedFor, true);
+  pool.giveBack('a');
+  assert.equal(next(), 'c/1');
+  for (let n = 0; n < 2_500; n += 1) {
+    pool.take(`idle ${n}`);
+    pool.giveBack(`idle ${n}`);
+  }
+  wait('d/1');
+  assert.equal(next(), 'd/1');
 });

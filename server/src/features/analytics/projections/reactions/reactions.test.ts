@@ -85,7 +85,8 @@ describe('likes and saves of an item', () => {
         const found = await readTables(other);
         for (const table of reactions.tables) assert.deepEqual(found[table], tables[table], table);
       }),
-      { numRuns: 1, interruptAfterTimeLimit: 60_000 },
+      // Shrinking would take minutes; the seed repeats the case.
+      { numRuns: 1, endOnFailure: true },
     );
   });
 
