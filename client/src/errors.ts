@@ -56,7 +56,7 @@ export function errorFromResponse(response: Response, body: unknown): ReelfeedEr
   const meta = isRecord(body) && isRecord(body['meta']) ? body['meta'] : {};
   return new ReelfeedError({
     code: textOr(error['code'], `HTTP_${response.status}`),
-    message: textOr(error['message'], `The service answered with status ${response.status}.`),
+    message: textOr(error['message'], `The service responded with status ${response.status}.`),
     status: response.status,
     requestId: textOr(meta['requestId'], response.headers.get('x-request-id')),
     retryAfterMs: parseRetryAfterMs(response.headers.get('retry-after'), Date.now()),

@@ -33,7 +33,7 @@ export type Transport = {
 /** Throws `TypeError` for invalid options. */
 export function createTransport(options: ServiceOptions): Transport {
   if (options.publishableKey.startsWith('rf_sk_')) {
-    throw new TypeError('A secret key must stay on your server: use a publishable key (rf_pk_…).');
+    throw new TypeError('Secret keys must stay on your server. Use a publishable key (rf_pk_…).');
   }
   return openTransport(options, options.publishableKey, 'publishableKey');
 }

@@ -239,7 +239,7 @@ export class Playback {
     const isCurrent = (): boolean => this.#source === source && this.#state !== 'failed';
     const isNative = usesNativeHls();
     if (!isNative && !canFeedVideo()) {
-      this.#fail('NO_MEDIA_SOURCE', 'This browser plays no HLS.');
+      this.#fail('NO_MEDIA_SOURCE', 'This browser cannot play HLS.');
       return;
     }
     try {

@@ -62,7 +62,7 @@ async function permittedUrl(
 ): Promise<string> {
   const permission = await permissions.of(view.slide.item);
   const url = webAddress(permission.streamingUrl);
-  if (url === null) throw new Error('The permission names no address.');
+  if (url === null) throw new Error('The playback token has no streaming URL.');
   view.permit(permission);
   return url;
 }

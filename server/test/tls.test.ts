@@ -172,6 +172,6 @@ test('a start with a pair that cannot be used ends with one sentence', async () 
     message: /^REELFEED_TLS_KEY: cannot read \/nowhere: ENOENT/,
   });
   await assert.rejects(startService({ REELFEED_TLS_REDIRECT_PORT: '8080' }), {
-    message: /^REELFEED_TLS_REDIRECT_PORT needs a public URL that begins with https\.$/,
+    message: /^REELFEED_TLS_REDIRECT_PORT requires a public URL that starts with https\.$/,
   });
 });

@@ -87,7 +87,10 @@ test(
     const args = ['upgrade-database', '--old-binaries', `${programs}/bin`];
     const done = await runCommand(args, { env });
     assert.equal(done.code, 0, done.stderr);
-    assert.match(done.stdout, /was moved from PostgreSQL \d+ to 18\.\d+: \d+ rows in \d+ tables/);
+    assert.match(
+      done.stdout,
+      /^Upgraded the database from PostgreSQL \d+ to 18\.\d+: \d+ rows in \d+ tables/,
+    );
 
     const service = await start();
     const item = (await service.call('GET', `/v1/content/${id}`)).body.data;

@@ -96,7 +96,7 @@ test('the service may restart: it says so once, and what happened meanwhile foll
   await eventually('the second', async () => (printed(listening).length === 2 ? true : null));
   assert.equal(
     listening.output.stderr,
-    'The service does not answer; waiting for it.\nThe service is back.\n',
+    'The service is not responding; waiting for it.\nThe service is available again.\n',
   );
   await stop(listening);
   after.close();

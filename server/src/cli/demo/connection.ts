@@ -30,8 +30,8 @@ export type Playback = {
 };
 
 const failures = [
-  { errorCode: 'fragLoadTimeOut', errorMessage: 'A part of the clip did not come in time.' },
-  { errorCode: 'manifestLoadTimeOut', errorMessage: 'The playlist did not come in time.' },
+  { errorCode: 'fragLoadTimeOut', errorMessage: 'A part of the clip did not arrive in time.' },
+  { errorCode: 'manifestLoadTimeOut', errorMessage: 'The playlist did not arrive in time.' },
 ] as const;
 
 /** What a player on this connection experiences while `seconds` of a clip are played. */

@@ -118,10 +118,10 @@ describe('verifyWebhook', () => {
     refuses(() => verifyWebhook(body, headers, newSecret()), /signature/);
   });
 
-  test('refuses what was sent too long ago or in the future, unless told otherwise', () => {
+  test('refuses what was sent too far from the current time or in the future, unless told otherwise', () => {
     for (const offsetMs of [-301_000, 301_000]) {
       const headers = sign(Date.now() + offsetMs);
-      refuses(() => verifyWebhook(body, headers, secret), /too long ago/);
+      refuses(() => verifyWebhook(body, headers, secret), /too far from the current time/);
       assert.ok(verifyWebhook(body, headers, secret, { toleranceSeconds: 600 }));
     }
     refuses(() => verifyWebhook(body, { ...sign(), 'webhook-timestamp': '1e9' }, secret), /number/);

@@ -102,7 +102,7 @@ function reason(failure: Failure, operation: string, where: string): string {
     return `${where} refuses ${operation} to these credentials. See the bucket policy in docs/operations.md.`;
   }
   if (status === null) {
-    return `${where} is out of reach: ${system === '' ? name : system}. Check AWS_ENDPOINT_URL_S3 and the network.`;
+    return `${where} is unreachable: ${system === '' ? name : system}. Check AWS_ENDPOINT_URL_S3 and the network.`;
   }
   return `${where} answered ${operation} with ${status} ${name}.`;
 }
