@@ -299,7 +299,7 @@ test('doctor names a garbage key, a taken port, an open data directory and a hos
   );
   assert.match(
     await problem({ REELFEED_DATA_DIR: garbage, REELFEED_SECRET_KEY: 'garbage' }),
-    /^PROBLEM Settings +REELFEED_SECRET_KEY is not a secret key.*\n +→ Set it to what/m,
+    /^PROBLEM Settings +REELFEED_SECRET_KEY is not a valid Reelfeed secret key.*\n +→ Set it to the output/m,
   );
   const taken = createServer((_request, reply) => reply.end('another program'));
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
@@ -359,7 +359,7 @@ test('an older Node starts the installed Node 24', async (t) => {
   const { code, stdout } = await runCommand(['doctor', '--json'], { env, node: old });
   assert.equal(code, 0, stdout);
   assert.match(JSON.parse(stdout).findings[0].detail, /^v(2[4-9]|[3-9]\d)\./);
-  failed(await runCommand(['bogus'], { env, node: old }), 2, /no command "bogus"/);
+  failed(await runCommand(['bogus'], { env, node: old }), 2, /Unknown command "bogus"/);
 });
 
 async function findOldNode(): Promise<string | null> {

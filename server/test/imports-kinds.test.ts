@@ -176,8 +176,8 @@ test('an item says either a source or images, and fails alone where it does not 
     /contentType: must be video/,
     /images/,
     /images/,
-    /videoQuality: is for videos only/,
-    /autoScrollInterval: is for image carousels only/,
+    /videoQuality: is allowed only for videos/,
+    /autoScrollInterval: is allowed only for image carousels/,
     /images\[1\]\.sourceUrl: /,
   ];
   for (const [index, pattern] of told.entries()) {

@@ -146,7 +146,7 @@ function announceSteps({ publicUrl, listeningUrl }: Service, keys: FreshKeys): v
     '  Next steps:',
     `  1. Upload a clip   ${upload} -F title="My first clip" -F file=@clip.mp4`,
     `  2. Watch it        ${publicUrl}/feed?key=${publishableKey}`,
-    `  3. Open the console ${publicUrl}/console/ (sign in with the secret key)`,
+    `  3. Open console    ${publicUrl}/console/ (sign in with the secret key)`,
     `  4. Embed the feed  ${script}<reelfeed-feed key="${publishableKey}"></reelfeed-feed>`,
   ];
   process.stdout.write(`${lines.join('\n')}\n\n`);

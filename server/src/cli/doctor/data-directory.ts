@@ -73,7 +73,7 @@ export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promis
       state: 'note',
       detail: `${length} unfinished or removed files in ${folder} are older than a day`,
       fix: {
-        action: `remove these ${length} files from ${folder}`,
+        action: `remove leftover files (${length}) from ${folder}`,
         apply: () => new Scratch(folder).cleanUp(dayMs),
       },
     });

@@ -101,7 +101,7 @@ test('a list says what is wrong with which row, and brings the others', async ()
     /protected: must be true or false/,
     /requires either file or sourceUrl/,
     /visibility/,
-    /has 3 cells where the header has 8/,
+    /has 3 cells, but the header has 8/,
     /public|address/,
   ];
   assert.equal(results.length, problems.length);

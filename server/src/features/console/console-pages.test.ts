@@ -80,7 +80,7 @@ test(
     const other = await browser.newContext();
     const stranger = await other.newPage();
     await stranger.goto(used);
-    await stranger.getByText('This link was used before or is over').waitFor();
+    await stranger.getByText('This link has already been used or has expired').waitFor();
     await other.close();
   },
 );

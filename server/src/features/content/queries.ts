@@ -234,7 +234,7 @@ export async function changeItem(
     from judged left join written on written.content_id = judged.content_id
   `.execute(tx);
   const [row] = rows;
-  if (row === undefined) throw new Error('The change of an item has given no row.');
+  if (row === undefined) throw new Error('The update of an item returned no row.');
   const { problem, message, ...item } = row;
   if (problem === null) return item;
   const [path = ''] = message.split(':');

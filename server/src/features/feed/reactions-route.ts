@@ -20,8 +20,8 @@ const Query = Closed({
     maxLength: 8_000,
     description: `Comma-separated list of at most ${maxItems} item ids. Unknown ones are ignored.`,
   }),
-  userId: viewerId('Identified user. The header X-User-Id says the same.'),
-  deviceId: viewerId('Device of a viewer without a user id. The header X-Device-Id says the same.'),
+  userId: viewerId('Identified user. Same as the header X-User-Id.'),
+  deviceId: viewerId('Device of a viewer without a user id. Same as the header X-Device-Id.'),
 });
 
 const ViewerReactions = Type.Object({

@@ -12,9 +12,9 @@ export const viewerId = (description: string) =>
 export const FeedQuery = Closed({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: largestPage, default: 20 })),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 8_000 })),
-  userId: viewerId('Identified user. The header X-User-Id says the same.'),
-  deviceId: viewerId('Device of the viewer. The header X-Device-Id says the same.'),
-  sessionId: viewerId('Viewing session. The header X-Session-Id says the same.'),
+  userId: viewerId('Identified user. Same as the header X-User-Id.'),
+  deviceId: viewerId('Device of the viewer. Same as the header X-Device-Id.'),
+  sessionId: viewerId('Viewing session. Same as the header X-Session-Id.'),
   country: Type.Optional(
     Type.String({ pattern: '^[A-Za-z]{2}$', description: 'ISO 3166-1 alpha-2.' }),
   ),
@@ -24,11 +24,15 @@ export const FeedQuery = Closed({
       minLength: 1,
       maxLength: 5_000,
       description:
-        'Comma-separated list of the viewer’s segments, for experiments. The header X-User-Segments says the same.',
+        'Comma-separated list of the viewer’s segments, for experiments. Same as the header X-User-Segments.',
     }),
   ),
   tags: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'Comma-separated list. An item matches if it has any of them.',
+    }),
   ),
   section: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   author: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),

@@ -70,7 +70,8 @@ function toItem({
     throw fieldError('contentType', `must be ${wanted}, by what the item holds`);
   }
   if (images !== undefined) {
-    if (metadata.videoQuality !== undefined) throw fieldError('videoQuality', 'is for videos only');
+    if (metadata.videoQuality !== undefined)
+      throw fieldError('videoQuality', 'is allowed only for videos');
     const sources = images.map(({ sourceUrl: url, altText = '' }) => ({
       sourceUrl: url,
       altText: altText === '' ? null : altText,
@@ -80,7 +81,7 @@ function toItem({
   }
   if (sourceUrl === undefined) throw fieldError('sourceUrl', 'or images is required');
   if (autoScrollInterval != null) {
-    throw fieldError('autoScrollInterval', 'is for image carousels only');
+    throw fieldError('autoScrollInterval', 'is allowed only for image carousels');
   }
   return { source: { url: sourceUrl }, metadata };
 }

@@ -54,7 +54,10 @@ export const ImportResults = Type.Object({
       item: Type.Optional(ContentItem),
       error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
     }),
-    { description: 'In the order of the request. `existing`: the externalId has an item already.' },
+    {
+      description:
+        'Results in the order of the request. `existing`: the externalId has an item already.',
+    },
   ),
   importId: Nullable(
     Type.String({

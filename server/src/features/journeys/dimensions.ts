@@ -89,7 +89,7 @@ export async function readSelection(
 function readCountry(given: string | undefined): string | undefined {
   const found = given?.toUpperCase();
   if (found !== undefined && !isCountry(found)) {
-    throw fieldError('country', 'must be a country of ISO 3166-1, such as DE');
+    throw fieldError('country', 'must be an ISO 3166-1 alpha-2 country code such as DE');
   }
   return found;
 }

@@ -9,7 +9,7 @@ const day = (description: string) =>
   Type.Optional(Type.String({ description, maxLength: 10, examples: ['2026-01-31'] }));
 const period = {
   startDate: day('First day of the range. Default: 29 days before `endDate`.'),
-  endDate: day('Last day, included; at most 366 days in all. Default: today.'),
+  endDate: day('Last day of the range, inclusive. The range is at most 366 days. Default: today.'),
 };
 const limit = (what: string) =>
   Type.Optional(

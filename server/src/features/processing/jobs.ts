@@ -82,7 +82,7 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
     async ({ contentId }, context) => {
       const source = await findMediaSource(parts.db, context.organizationId, contentId);
       if (source === null) return skipped('the item is gone');
-      if (source.sourceKey === null) return skipped('the original bytes are gone');
+      if (source.sourceKey === null) return skipped('the original file no longer exists');
       const step = stepOf(source);
       if (step === null) return skipped(`the item is ${source.uploadStatus}`);
       try {

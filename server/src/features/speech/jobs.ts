@@ -56,10 +56,11 @@ export function speechJob(parts: SpeechJobParts): HandledJob {
     const { organizationId, signal } = context;
     if (modelPath === null) return skipped('REELFEED_WHISPER_MODEL is not set');
     const source = await findMediaSource(db, organizationId, contentId);
-    if (source === null || source.sourceKey === null) return skipped('the original bytes are gone');
+    if (source === null || source.sourceKey === null)
+      return skipped('the original file no longer exists');
     await using folder = await storage.scratch.createFolder('speech');
     const sourcePath = await storage.materialize(source.sourceKey, folder.path, signal);
-    if (sourcePath === null) return skipped('the original bytes are gone');
+    if (sourcePath === null) return skipped('the original file no longer exists');
     const work = { folder: folder.path, sourcePath, modelPath };
     try {
       return await recognise(parts, context, { organizationId, contentId }, work);

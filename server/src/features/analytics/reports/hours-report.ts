@@ -13,7 +13,7 @@ export async function reportHours(
 ) {
   // Older hours expire, and zeros in their place would be wrong.
   if (period.startMs <= bucketStart(nowMs, 'day') - hoursKeptDays * dayMs) {
-    throw fieldError('query.startDate', `hours are kept for ${hoursKeptDays} days`);
+    throw fieldError('query.startDate', `hourly data is kept for ${hoursKeptDays} days`);
   }
   const series = await counts.byHour(period);
   const cells = Map.groupBy(series, ({ startMs }) => hourOfWeek(startMs));

@@ -20,14 +20,18 @@ export const eventColumns: readonly Column[] = [
   { name: 'contentId', type: 'string', about: 'The item.' },
   { name: 'timestamp', type: 'timestamp', about: 'When it happened.' },
   { name: 'receivedAt', type: 'timestamp', about: 'When the service accepted it.' },
-  { name: 'userId', type: 'string', about: 'The user, where the app told one.' },
+  { name: 'userId', type: 'string', about: 'The user id, if the app sent one.' },
   { name: 'deviceId', type: 'string', about: 'The device.' },
-  { name: 'sessionId', type: 'string', about: 'The session, as the app told it.' },
+  { name: 'sessionId', type: 'string', about: 'The session id sent by the app.' },
   { name: 'country', type: 'string', about: 'ISO 3166-1 alpha-2.' },
   { name: 'device', type: 'string', about: '`ios`, `android` or `web`.' },
   { name: 'appVersion', type: 'string', about: 'The version of the app.' },
-  { name: 'bot', type: 'boolean', about: 'Whether a known bot sent it. Reports leave these out.' },
-  { name: 'data', type: 'json', about: 'What belongs to the kind, see the guide to events.' },
+  {
+    name: 'bot',
+    type: 'boolean',
+    about: 'Whether a known bot sent it. Reports exclude these events.',
+  },
+  { name: 'data', type: 'json', about: 'The data of the kind; see the events guide.' },
 ];
 
 export const eventPage = { limitBlocks: 500, limitEvents: 5_000 };
@@ -46,7 +50,7 @@ export type EventBatch = Omit<Batch, 'rows'> & {
 };
 
 export const events: DatasetReader = {
-  about: 'Engagement events as they were accepted, by the day on which they happened.',
+  about: 'Engagement events as accepted, by the day on which they happened.',
   columns: eventColumns,
   filters: [
     'device',

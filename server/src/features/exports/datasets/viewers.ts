@@ -23,7 +23,11 @@ const countNames = Object.keys(counted) as (keyof typeof counted)[];
 const countOf = new Map<string, number>(countNames.map((name, index) => [counted[name], index]));
 
 const columns: readonly Column[] = [
-  { name: 'viewerId', type: 'string', about: 'The user id, or the device id of who has none.' },
+  {
+    name: 'viewerId',
+    type: 'string',
+    about: 'The user id, or the device id if there is no user id.',
+  },
   { name: 'kind', type: 'string', about: '`user` or `device`: what `viewerId` is.' },
   { name: 'firstSeenAt', type: 'timestamp', about: 'The first event in the range.' },
   { name: 'lastSeenAt', type: 'timestamp', about: 'The last event in the range.' },
@@ -31,11 +35,11 @@ const columns: readonly Column[] = [
   ...countNames.map((name) => ({
     name,
     type: 'integer' as const,
-    about: `Events of the kind \`${counted[name]}\`.`,
+    about: `Number of \`${counted[name]}\` events.`,
   })),
-  { name: 'country', type: 'string', about: 'Of the last event that told one.' },
-  { name: 'device', type: 'string', about: 'Of the last event that told one.' },
-  { name: 'appVersion', type: 'string', about: 'Of the last event that told one.' },
+  { name: 'country', type: 'string', about: 'Value of the last event that has one.' },
+  { name: 'device', type: 'string', about: 'Value of the last event that has one.' },
+  { name: 'appVersion', type: 'string', about: 'Value of the last event that has one.' },
   { name: 'bot', type: 'boolean', about: 'Whether a known bot sent any of the events.' },
 ];
 
@@ -60,8 +64,8 @@ const hashEnd = 2 ** 32;
 
 export const viewers: DatasetReader = {
   about:
-    'Viewers who did anything, with what they did. A device that logs in is one viewer before and ' +
-    'another one after.',
+    'Active viewers and their activity. A device that logs in is one viewer before and ' +
+    'another viewer after the login.',
   columns,
   filters: [
     'device',

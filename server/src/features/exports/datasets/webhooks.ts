@@ -4,24 +4,27 @@ import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts'
 
 const columns: readonly Column[] = [
   { name: 'deliveryId', type: 'string', about: 'The delivery.' },
-  { name: 'webhookId', type: 'string', about: 'The webhook that it was for.' },
-  { name: 'eventId', type: 'string', about: 'The event; replays of it share the id.' },
+  { name: 'webhookId', type: 'string', about: 'The webhook that it was sent to.' },
+  { name: 'eventId', type: 'string', about: 'The event id, which replays share.' },
   { name: 'event', type: 'string', about: 'The kind, such as `content.ready`.' },
   { name: 'status', type: 'string', about: '`success` or `failed`.' },
   { name: 'test', type: 'boolean', about: 'Whether it was a test.' },
-  { name: 'attempts', type: 'integer', about: 'How many it took.' },
-  { name: 'statusCode', type: 'integer', about: 'The last answer; empty where none came.' },
-  { name: 'responseTime', type: 'integer', about: 'Milliseconds to the last answer.' },
+  { name: 'attempts', type: 'integer', about: 'Number of attempts.' },
+  {
+    name: 'statusCode',
+    type: 'integer',
+    about: 'Status of the last response; empty if there was none.',
+  },
+  { name: 'responseTime', type: 'integer', about: 'Milliseconds until the last response.' },
   { name: 'occurredAt', type: 'timestamp', about: 'When the event happened.' },
-  { name: 'createdAt', type: 'timestamp', about: 'When the delivery was made.' },
+  { name: 'createdAt', type: 'timestamp', about: 'When the delivery was created.' },
   { name: 'lastAttemptAt', type: 'timestamp', about: 'When it ended.' },
 ];
 
 const deliveriesAtOnce = 5_000;
 
 export const webhooks: DatasetReader = {
-  about:
-    'Webhook deliveries that have ended, by the day of their creation: no bodies, URLs or secrets.',
+  about: 'Finished webhook deliveries by creation day, without bodies, URLs or secrets.',
   columns,
   filters: [],
   namesViewers: false,

@@ -48,7 +48,7 @@ const Model = Type.Object({
   reason: Nullable(
     OneOf(
       ['not_trained', 'too_few_samples', 'too_few_pages', 'not_better', 'outdated'] as const,
-      'Why it is not used.',
+      'Why the model is not used.',
     ),
   ),
   trainedAt: Nullable(Timestamp),

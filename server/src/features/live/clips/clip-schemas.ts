@@ -40,7 +40,7 @@ export const ClipResults = Type.Object({
       item: Type.Optional(ContentItem),
       error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
     }),
-    { description: 'In the order of the request.' },
+    { description: 'Results in the order of the request.' },
   ),
   totalCreated: Type.Integer(),
   totalFailed: Type.Integer(),

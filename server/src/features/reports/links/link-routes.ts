@@ -61,7 +61,7 @@ function addListRoute(app: HttpApp, { db, urls }: LinkParts): void {
       schema: {
         operationId: 'listReportLinks',
         summary: 'List the links to a report',
-        description: 'Those that work, newest first.',
+        description: 'Returns the active links, newest first.',
         tags,
         params: IdParams,
         response: answers({ 200: ListEnvelope(Link) }),
@@ -114,7 +114,7 @@ function addDeleteRoute(app: HttpApp, { mutations }: LinkParts): void {
       schema: {
         operationId: 'deleteReportLink',
         summary: 'Revoke a link to a report',
-        description: 'It opens nothing from the answer on.',
+        description: 'The link stops working before the response is sent.',
         tags,
         params: LinkParams,
         response: answers({ 200: Envelope(Deleted) }),
