@@ -45,7 +45,7 @@ export const FeedQuery = Closed({
     }),
   ),
   explain: Type.Optional(
-    Type.Boolean({ description: 'With a secret key: adds `ranking` to each item.' }),
+    Type.Boolean({ description: 'Adds `ranking` to each item. Requires a secret key.' }),
   ),
 });
 
@@ -72,7 +72,7 @@ export const FeedItem = Type.Object(
     videos: Type.Optional(
       Type.Array(FeedVideo, {
         minItems: 1,
-        description: 'Video carousels only: the videos that may be shown now.',
+        description: 'Video carousels only. The videos that may currently be shown.',
       }),
     ),
     ranking: Type.Optional(
@@ -81,8 +81,7 @@ export const FeedItem = Type.Object(
         signals: Type.Record(Type.String(), Type.Number()),
         weights: Type.Record(Type.String(), Type.Number()),
         contributions: Type.Record(Type.String(), Type.Number(), {
-          description:
-            'What each signal adds to the score, and whatever else does. They sum to it.',
+          description: 'Contributions of the signals and of other factors, which sum to the score.',
         }),
         reasons: Type.Array(Type.String()),
       }),
@@ -97,11 +96,11 @@ export const FeedPage = Type.Object({
     requestId: Type.String(),
     nextCursor: Nullable(Type.String()),
     hasMore: Type.Boolean(),
-    feedId: Type.String({ description: 'Of the whole session; impressions send it back.' }),
+    feedId: Type.String({ description: 'Id of the feed session, to be sent with impressions.' }),
     exhausted: Type.Boolean({
       description:
-        'There is nothing more for this viewer now that they have not seen. What was seen within 30 ' +
-        'days follows, least recently seen first.',
+        'No more unseen items are available for this viewer. Items seen within the last 30 ' +
+        'days follow, least recently seen first.',
     }),
     experiments: Type.Array(Type.Object({ experimentId: Type.String(), variantId: Type.String() })),
   }),

@@ -63,11 +63,14 @@ function toItem({
   ...metadata
 }: Static<typeof ImportItem>): Item {
   if (sourceUrl !== undefined && images !== undefined) {
-    throw fieldError('images', 'has no place beside sourceUrl: a carousel has images alone');
+    throw fieldError(
+      'images',
+      'cannot be combined with sourceUrl: a carousel contains only images',
+    );
   }
   const wanted = images === undefined ? 'video' : 'carousel';
   if ((contentType ?? wanted) !== wanted) {
-    throw fieldError('contentType', `must be ${wanted}, by what the item holds`);
+    throw fieldError('contentType', `must be ${wanted} to match the content of the item`);
   }
   if (images !== undefined) {
     if (metadata.videoQuality !== undefined)

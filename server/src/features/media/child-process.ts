@@ -206,7 +206,7 @@ function failed(reason: string, { exit, killReason, logTail }: Outcome): MediaEr
 
 const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted' | 'loop'>, string> = {
   deadline: 'Processing took longer than allowed.',
-  stall: 'Processing came to a standstill.',
+  stall: 'Processing stalled.',
   memory: 'Processing needed more memory than allowed.',
 };
 
@@ -226,7 +226,7 @@ export async function runInChild<T extends TSchema>(
   const { answer, killReason, logTail } = outcome;
   if (answer?.type === 'result') {
     if (Value.Check(resultSchema, answer.result)) return answer.result;
-    throw failed('Processing gave an unusable result.', outcome);
+    throw failed('Processing returned an unusable result.', outcome);
   }
   if (answer?.type === 'failure') {
     const { code, message, detail, retryable } = answer;

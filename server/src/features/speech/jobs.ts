@@ -82,8 +82,8 @@ async function recognise(
   work: Work,
 ): Promise<JobAnswer> {
   const begun = await findTrack(parts.db, owner);
-  if (begun === 'gone') return skipped('the item is gone');
-  if (begun?.track.state === 'ready') return skipped('the captions are there');
+  if (begun === 'gone') return skipped('the item no longer exists');
+  if (begun?.track.state === 'ready') return skipped('the captions already exist');
   const track = begun ?? (await detect(parts, context, owner, work));
   if (track === null) return done;
   await transcribe(parts, context, owner, { ...work, ...track });

@@ -181,6 +181,6 @@ function readJson(name: string, text: string): unknown {
   } catch {
     throw fieldError(name, 'must be JSON');
   }
-  if (hasProto) throw fieldError(name, 'must not hold a key __proto__');
+  if (hasProto) throw fieldError(name, 'must not contain a key __proto__');
   return value;
 }

@@ -17,9 +17,12 @@ export const Clip = Closed({
   endSec: Type.Number({
     minimum: 0,
     maximum: maxSeconds,
-    description: 'Seconds from the start of the broadcast; at most what is recorded so far.',
+    description: 'Seconds from the start of the broadcast, at most the length recorded so far.',
   }),
-  title: Type.Optional({ ...title, description: 'Left out: that of the stream, with “(clip)”.' }),
+  title: Type.Optional({
+    ...title,
+    description: 'Default: the title of the stream followed by “(clip)”.',
+  }),
   ...metadata,
 });
 

@@ -61,8 +61,7 @@ function readEnhancedTag(first: number, payload: Buffer): VideoTag | null {
   // AV1 stores its pictures in the order in which they are shown.
   const hasOffset = kind === enhancedPictures.withOffset && codecId !== 'av01';
   const isPicture = Object.values(enhancedPictures).includes(kind);
-  if (!isHeader && !isPicture)
-    throw new IngestError('several tracks of pictures are not supported');
+  if (!isHeader && !isPicture) throw new IngestError('multiple video tracks are not supported');
   const dataAt = enhancedHeaderBytes + (hasOffset ? 3 : 0);
   const data = withoutDelimiter(codecId, payload.subarray(dataAt));
   if (data.length === 0) return null;
@@ -79,14 +78,14 @@ function withoutDelimiter(codecId: VideoCodec, data: Buffer): Buffer {
 }
 
 function otherCodec(): IngestError {
-  return new IngestError('the pictures are not H.264, HEVC or AV1');
+  return new IngestError('the video is not H.264, HEVC or AV1');
 }
 
 /** Null for tags that carry nothing. @throws IngestError for other codecs than AAC */
 export function readAudioTag(payload: Buffer): AudioTag | null {
   const [first, kind] = payload;
   if (first === undefined || kind === undefined) return null;
-  if (first >> 4 !== aac) throw new IngestError('the sound is not AAC');
+  if (first >> 4 !== aac) throw new IngestError('the audio is not AAC');
   const data = payload.subarray(2);
   return data.length === 0 ? null : { isHeader: kind === header, data };
 }

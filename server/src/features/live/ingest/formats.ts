@@ -34,10 +34,10 @@ export function formatOf(formats: readonly Format[], tracks: Tracks): Format {
   if (known !== undefined) return known;
   const { video, audio } = recordedTracks(formats);
   if (audio !== null && tracks.audio !== null && !audio.config.equals(tracks.audio.config)) {
-    throw new IngestError('the sound has another format than before');
+    throw new IngestError('the audio format has changed');
   }
   if (video !== null && tracks.video !== null && video.codecId !== tracks.video.codecId) {
-    throw new IngestError('the pictures have another codec than before');
+    throw new IngestError('the video codec has changed');
   }
   return { number: formats.length, tracks };
 }

@@ -138,7 +138,7 @@ export class Ingest implements AsyncDisposable {
         if (!isKnown) {
           this.#log.warn(
             { port: address.port },
-            'live streams cannot be published: another program has the port',
+            'live ingest is unavailable: another program uses the port',
           );
         }
         isKnown = true;
@@ -184,7 +184,7 @@ export class Ingest implements AsyncDisposable {
     const count = this.#refusals;
     this.#refusals = 0;
     this.#refusalLoggedAt = performance.now();
-    this.#log.info({ address, reason, count }, 'live stream: keys were refused');
+    this.#log.info({ address, reason, count }, 'live stream: keys rejected');
   }
 
   #of(liveStreamId: string): OpenPublication[] {
@@ -205,7 +205,7 @@ export class Ingest implements AsyncDisposable {
     try {
       await open.publication.close(reason);
     } catch (error) {
-      this.#log.warn({ err: error }, 'live stream: a publisher could not be signed off');
+      this.#log.warn({ err: error }, 'live stream: could not release the claim of a publisher');
     } finally {
       this.#open.delete(open);
       open.ended.resolve();
@@ -221,7 +221,7 @@ export class Ingest implements AsyncDisposable {
       .renew()
       .then((isOurs) => isOurs || connection.close())
       .catch((error: unknown) =>
-        this.#log.info({ err: error }, 'live stream: a claim was not renewed'),
+        this.#log.info({ err: error }, 'live stream: could not renew a claim'),
       );
   }
 }

@@ -55,7 +55,7 @@ export class LiveThumbnails {
     this.#make(files, tracks, keyFrame)
       .catch((error: unknown) => {
         if (this.#stopping.signal.aborted) return;
-        this.#parts.log.info({ err: error }, 'live stream: a thumbnail could not be made');
+        this.#parts.log.info({ err: error }, 'live stream: could not create a thumbnail');
       })
       .finally(() => (this.#running -= 1));
   }

@@ -54,7 +54,7 @@ export class PartPublisher {
         const row = { ...part, ...place, number, fileName, segmentStartedAt: startedAt };
         if (!(await insertPart(this.#db, this.#claim, row))) return;
       } catch (error) {
-        this.#log.warn({ err: error }, 'live stream: a part was not published');
+        this.#log.warn({ err: error }, 'live stream: could not publish a part');
         // Without this part, the parts after it could not be decoded.
         this.#published = Infinity;
         return;

@@ -10,7 +10,7 @@ const maxSidePixels = 8_192;
 export function requirePictureSize(reader: BitReader, { width, height }: PictureSize): PictureSize {
   const isUsable = (side: number) => side > 0 && side <= maxSidePixels;
   if (reader.isPastEnd || !isUsable(width) || !isUsable(height)) {
-    throw new IngestError('the size of the picture cannot be read');
+    throw new IngestError('the picture size cannot be read');
   }
   return { width, height };
 }

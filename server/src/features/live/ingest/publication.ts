@@ -104,7 +104,7 @@ export class Publication implements RtmpPublication {
     this.#partPublisher = new PartPublisher({ db, claim, log, onAdded });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
-    this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
+    this.#log.info({ isReturn, isTakeover }, 'live stream: publisher connected');
   }
 
   get liveStreamId(): string {
@@ -162,7 +162,7 @@ export class Publication implements RtmpPublication {
 
   /** Stores what waits, and lets others publish. */
   async close(error: Error | null): Promise<void> {
-    this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
+    this.#log.info({ reason: error?.message ?? null }, 'live stream: publisher disconnected');
     const relayed = awaitedLater(this.#relays.close());
     try {
       this.#rungs.take(this.#segmenter.takePictures({ all: true }));
@@ -171,7 +171,7 @@ export class Publication implements RtmpPublication {
       if (last !== null) await this.#store(last);
     } catch (failure) {
       const level = failure instanceof IngestError ? 'info' : 'warn';
-      this.#log[level]({ err: failure }, 'live stream: the last segment was not stored');
+      this.#log[level]({ err: failure }, 'live stream: could not store the last segment');
     }
     await this.#rungs.finish();
     await inTransaction(this.#parts.db, async (tx) => {
@@ -276,7 +276,7 @@ export class Publication implements RtmpPublication {
     onChange();
     const message = 'live stream: the disk has less free space than REELFEED_MIN_FREE_BYTES';
     this.#log.warn({ isEnded: hasBegun }, message);
-    throw new IngestError('the disk has no room for it');
+    throw new IngestError('the disk is full');
   }
 
   async #openFiles(): Promise<LiveFiles> {
@@ -302,5 +302,7 @@ export class Publication implements RtmpPublication {
 type SegmentToInsert = { segment: Segment; format: Format; fileName: string; isFirst: boolean };
 
 function lost(): IngestError {
-  return new IngestError('the stream has ended, its key was replaced, or another one publishes it');
+  return new IngestError(
+    'the stream has ended, its key was replaced, or another publisher took over',
+  );
 }

@@ -145,7 +145,7 @@ export class Segmenter {
       this.#takeVideoHeader(tag);
       return [];
     }
-    if (this.#video === null) throw new IngestError('pictures come before their header');
+    if (this.#video === null) throw new IngestError('video arrived before its header');
     const hasPictures = this.#builder?.tracks.video != null;
     if (!hasPictures && !tag.isKey) return [];
     return this.#addPicture(tag, this.#pictureTime(timestamp));
@@ -212,7 +212,7 @@ export class Segmenter {
   #takeVideoHeader({ codecId, data: record }: VideoTag): void {
     if (this.#video?.record.equals(record) === true) return;
     if (this.#video !== null && this.#video.codecId !== codecId) {
-      throw new IngestError('the pictures have changed their codec');
+      throw new IngestError('the video codec has changed');
     }
     this.#video = readVideoHeader(codecId, record);
     this.#firstRecord ??= record;
@@ -263,7 +263,7 @@ export class Segmenter {
   #takeAudioHeader(config: Buffer): void {
     if (this.#audio?.config.equals(config) === true) return;
     if (this.#audio !== null && this.hasStarted) {
-      throw new IngestError('the sound has changed its format');
+      throw new IngestError('the audio format has changed');
     }
     this.#audio = readAacHeader(config);
     // Some encoders send this header behind the first pictures.

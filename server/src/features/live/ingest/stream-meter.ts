@@ -6,13 +6,14 @@ import type { Tracks } from './init-segment.ts';
 
 export const healthWarnings = {
   KEY_FRAMES_FAR_APART:
-    'Key frames are more than four seconds apart. Set the keyframe interval to 2 seconds: viewers are closer to the moment.',
-  CLOCK_JUMPED: 'The timestamps of the encoder have jumped. Viewers see a cut there.',
-  BEHIND: 'Less arrives than time passes: the line of the encoder is too slow for its bit rate.',
-  NO_SOUND: 'There is no sound.',
-  NO_PICTURE: 'There is no picture.',
+    'Key frames are more than four seconds apart. Set the keyframe interval to 2 seconds to reduce latency.',
+  CLOCK_JUMPED: 'The timestamps of the encoder have jumped. Viewers see a cut at that point.',
+  BEHIND:
+    'Media arrives more slowly than real time: the connection of the encoder is too slow for its bit rate.',
+  NO_SOUND: 'There is no audio.',
+  NO_PICTURE: 'There is no video.',
   RENDITIONS_DROPPED:
-    'The machine is too slow for all renditions, so some are not made. Viewers see the others.',
+    'The server is too slow to make all renditions, so some are dropped. Viewers get the others.',
 } as const;
 
 export type HealthWarning = keyof typeof healthWarnings;

@@ -196,7 +196,7 @@ export class LiveLadder {
     if (largest !== undefined) this.#note(largest.name);
     this.#log.warn(
       { rung: largest?.name },
-      'live stream: a rendition was dropped, the machine is too slow',
+      'live stream: rendition dropped because the machine is too slow',
     );
     this.#child = null;
     child.kill.abort();
@@ -227,7 +227,9 @@ export class LiveLadder {
     void rungs.ended
       .catch((error: unknown) => this.#noteDeath(child, error))
       .then(async () => (await folder)[Symbol.asyncDispose]())
-      .catch((error: unknown) => this.#log.info({ err: error }, 'live stream: a folder was left'))
+      .catch((error: unknown) =>
+        this.#log.info({ err: error }, 'live stream: could not remove a folder'),
+      )
       .finally(() => places.release());
   }
 
@@ -235,7 +237,7 @@ export class LiveLadder {
     if (this.#child === child) this.#child = null;
     if (child.kill.signal.aborted || this.#isOver) return;
     this.#deaths += 1;
-    this.#log.warn({ err: error }, 'live stream: the process that makes renditions has died');
+    this.#log.warn({ err: error }, 'live stream: rendition process died');
     if (this.#deaths < maxDeaths) return;
     for (const { name } of this.#wanted) this.#note(name);
   }

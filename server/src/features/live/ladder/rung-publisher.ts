@@ -98,7 +98,7 @@ export class RungPublisher {
   /** Runs work sequentially. A failure leaves a gap. */
   #enqueue(work: () => Promise<void>): void {
     this.#work = this.#work.then(work).catch((error: unknown) => {
-      this.#parts.log.info({ err: error }, 'live stream: a segment of a rendition was not stored');
+      this.#parts.log.info({ err: error }, 'live stream: could not store a segment of a rendition');
     });
   }
 

@@ -206,5 +206,7 @@ function closed(): RtmpError {
 
 function refused(value: AmfValue | undefined): RtmpError {
   const { description } = (value ?? {}) as AmfObject;
-  return new RtmpError(typeof description === 'string' ? description : 'it was refused');
+  return new RtmpError(
+    typeof description === 'string' ? description : 'the server rejected the stream',
+  );
 }

@@ -168,7 +168,7 @@ export class Relay implements AsyncDisposable {
       if (nowSent > sentBytes || publisher.waitingBytes === 0) movedAt = performance.now();
       sentBytes = Math.max(sentBytes, nowSent);
       if (performance.now() - movedAt > this.#timings.hangMs) {
-        throw new RtmpError('the server takes nothing more');
+        throw new RtmpError('the server stopped accepting data');
       }
     }
     if (!signal.aborted) throw new RtmpError('the server closed the connection');

@@ -153,7 +153,7 @@ export async function openSource(
   const { format, sizeBytes } = await sniffFile(path);
   if (sizeBytes === 0) throw new MediaError('CORRUPT_MEDIA', 'The file is empty.');
   if (format === null) {
-    throw new MediaError('UNSUPPORTED_MEDIA', 'The file is neither a video nor a sound recording.');
+    throw new MediaError('UNSUPPORTED_MEDIA', 'The file is neither video nor audio.');
   }
   const missing = await missingEnd(path, format.container, sizeBytes);
   if (missing !== null) throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: missing });
@@ -266,11 +266,11 @@ function placeTracks(container: FormatContext, choice: Choice, survey: Survey | 
 function warningsOf({ lostSound }: Choice, survey: Survey | null): SourceWarning[] {
   const warnings: SourceWarning[] = [];
   if (lostSound !== null) {
-    const message = `The codec of the sound is not supported: ${lostSound}. The item is silent.`;
+    const message = `The audio codec is not supported: ${lostSound}. The item is silent.`;
     warnings.push({ code: 'SOUND_NOT_SUPPORTED', message });
   }
   if (survey !== null && survey.jumps > 0) {
-    const message = 'The clock of the file jumps. What lies behind a jump follows at once.';
+    const message = 'The timestamps of the file jump. The gaps were removed.';
     warnings.push({ code: 'CLOCK_JUMPS', message });
   }
   return warnings;

@@ -57,7 +57,7 @@ export function createProvider(config: SingleSignOnConfig, redirectUri: string):
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    if (claims === undefined) throw new Error('The provider gave no ID token.');
+    if (claims === undefined) throw new Error('The provider returned no ID token.');
     const isComplete = 'email' in claims && (roles.length === 0 || roleClaim in claims);
     if (isComplete || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
     // Many providers return the address and groups only there.

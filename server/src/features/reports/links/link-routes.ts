@@ -83,8 +83,8 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: LinkParts): void {
       config,
       schema: {
         operationId: 'createReportLink',
-        summary: 'Make a link to a report',
-        description: 'A page that anybody who has the link can read, with the days of its range.',
+        summary: 'Create a link to a report',
+        description: 'The link opens a page with the report, readable by anyone who has the link.',
         tags,
         params: IdParams,
         body: NewLink,
@@ -97,7 +97,7 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: LinkParts): void {
       return mutations.mutate(request, reply, async (tx) => {
         const { reportId } = await requireReport(tx, organizationId, request.params.id);
         if ((await selectLinks(tx, reportId)).length >= maxLinks) {
-          throw new ApiError('CONFLICT', { message: `There are ${maxLinks} links already.` });
+          throw new ApiError('CONFLICT', { message: `There are already ${maxLinks} links.` });
         }
         const link = await insertLink(tx, reportId, newTypeId('rln'), expiresInDays);
         return { statusCode: 201, data: presentLink(urls, link) };
