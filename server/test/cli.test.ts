@@ -107,12 +107,12 @@ test('a database out of reach ends every command with 1 and a clear line without
   const commands = [['start'], ['keys', 'list']];
   const answers = await Promise.all(commands.map((args) => runCommand(args, { env: away })));
   for (const answer of answers) {
-    failed(answer, 1, /^PostgreSQL can't be reached: .*ECONNREFUSED.*DATABASE_URL\.\n$/);
+    failed(answer, 1, /^Cannot reach PostgreSQL: .*ECONNREFUSED.*DATABASE_URL\.\n$/);
     assert.doesNotMatch(answer.stderr, /hunter2/);
   }
   const { code, stdout } = await runCommand(['doctor'], { env: away });
   assert.equal(code, 1);
-  assert.match(stdout, /^PROBLEM Database +PostgreSQL can't be reached: .*ECONNREFUSED/m);
+  assert.match(stdout, /^PROBLEM Database +Cannot reach PostgreSQL: .*ECONNREFUSED/m);
   assert.match(stdout, /Problems found: 1\.\n$/);
   assert.doesNotMatch(stdout, /hunter2/);
 });

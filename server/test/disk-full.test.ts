@@ -324,7 +324,7 @@ test(
     );
     const log = await eventually('the log to be written again', async () => {
       const text = await readFile(path.join(service.disk, 'log'), 'utf8');
-      return text.includes('the log can be written again') && text.endsWith('\n') ? text : null;
+      return text.includes('log output works again') && text.endsWith('\n') ? text : null;
     });
     for (const line of log.trimEnd().split('\n')) JSON.parse(line);
     service.child.kill('SIGTERM');

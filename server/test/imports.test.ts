@@ -141,7 +141,7 @@ test('each fault of a source ends in its own reason, told by content.errored', a
     ['/missing', 'SOURCE_UNREACHABLE', /status 404/],
     ['/forbidden', 'SOURCE_UNREACHABLE', /status 403/],
     ['/page', 'UNSUPPORTED_MEDIA', /not a supported/],
-    ['/empty', 'UNSUPPORTED_MEDIA', /no bytes/],
+    ['/empty', 'UNSUPPORTED_MEDIA', /empty/],
     ['/large', 'TOO_LARGE', /more than|larger than/],
     ['/endless', 'TOO_LARGE', /more bytes|larger than/],
     ['/inward', 'SOURCE_UNREACHABLE', /public address/],

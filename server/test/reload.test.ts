@@ -85,7 +85,7 @@ test('SIGHUP applies what can be applied, and garbage changes nothing', async ()
   assert.match(wrong.problem, /REELFEED_LOG_LEVEL: "loud" .* REELFEED_MAX_UPLOAD_BYTES: "lots"/);
   await write('REELFEED_MAX_UPLOAD_BYTES=3MB', '<<<<<<< hunter2');
   const garbage = await reload(failed);
-  assert.match(garbage.problem, /^REELFEED_ENV_FILE: line 2 of .* is no NAME=value\.$/);
+  assert.match(garbage.problem, /^REELFEED_ENV_FILE: line 2 of .* is not NAME=value\.$/);
   assert.ok(!running.output.stderr.includes('hunter2'));
   await rm(file);
   assert.match((await reload(failed)).problem, /^REELFEED_ENV_FILE: cannot read .*ENOENT/);

@@ -80,10 +80,10 @@ test(
     const id = await fill();
     const refused = await startMain({ env }).ended;
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^The database in \S+ was made by .*upgrade-database`\.\n$/);
+    assert.match(refused.stderr, /^The database in \S+ was created by .*upgrade-database`\.\n$/);
 
     const wrong = await runCommand(['upgrade-database', '--old-binaries', dataDir], { env });
-    assert.match(wrong.stderr, /^There is no bin\/postgres in \S+\.\n$/m);
+    assert.match(wrong.stderr, /^\S+ contains no bin\/postgres\.\n$/m);
     const args = ['upgrade-database', '--old-binaries', `${programs}/bin`];
     const done = await runCommand(args, { env });
     assert.equal(done.code, 0, done.stderr);

@@ -199,7 +199,7 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     this.#stopTimer();
     const level = this.#failures < alarmingFailures ? 'info' : 'warn';
     const writer = { err: error, writer: name, entries: batch.length, onFailure };
-    log[level](writer, 'a batch could not be written');
+    log[level](writer, 'could not write a batch');
     for (const { reject } of this.#flushers.splice(0)) reject(error);
   }
 }

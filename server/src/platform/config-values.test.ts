@@ -32,7 +32,7 @@ function refuses(parser: Parser<unknown>, raws: readonly string[], expected: Reg
 
 test('text is trimmed and must not be blank; optional turns blank into null', () => {
   accepts(text(), [['  a b ', 'a b']]);
-  refuses(text(), ['', ' \t'], /some text/);
+  refuses(text(), ['', ' \t'], /a non-empty string/);
   accepts(optional(text()), [
     ['', null],
     ['  ', null],

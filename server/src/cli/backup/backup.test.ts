@@ -254,7 +254,7 @@ test('what is damaged, missing or in the way is named, and nothing is restored',
   await writeFile(file, damaged);
   const verdict = await run('other', 'verify', copy);
   assert.equal(verdict.code, 1);
-  assert.match(verdict.stdout, /content\.copy\.zst (has other content|can't be read)/);
+  assert.match(verdict.stdout, /content\.copy\.zst (has a wrong checksum|cannot be read)/);
   assert.match((await run('other', 'restore', copy)).stderr, /is damaged: .*content\.copy/);
   await rm(file);
   assert.match((await run('other', 'verify', copy)).stdout, /content\.copy\.zst is missing/);
@@ -263,7 +263,10 @@ test('what is damaged, missing or in the way is named, and nothing is restored',
   const other = path.join(folder, 'other-files');
   await mkdir(path.join(other, 'objects'), { recursive: true });
   await writeFile(path.join(other, 'objects', 'notes.txt'), 'mine');
-  assert.match((await run('original', 'backup', other)).stderr, /holds other files \(notes\.txt\)/);
+  assert.match(
+    (await run('original', 'backup', other)).stderr,
+    /contains other files \(notes\.txt\)/,
+  );
   assert.match((await run('original', 'verify', folder)).stderr, /is not a complete backup/);
   await writeFile(manifest, (await readFile(manifest, 'utf8')).replace('"rows":1', '"rows":2'));
   assert.match((await run('original', 'verify', copy)).stderr, /manifest .* is damaged/);

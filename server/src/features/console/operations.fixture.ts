@@ -78,7 +78,7 @@ export const places: Readonly<Record<string, Place>> = {
   listWebhookDeliveries: at('/webhooks/{id}', 'lists the deliveries'),
   getWebhookDelivery: at('/webhooks/{id}', 'shows the attempts'),
   retryWebhookDelivery: at('/webhooks/{id}', 'Retry'),
-  recoverWebhookDeliveries: at('/webhooks/{id}', 'Send again what failed'),
+  recoverWebhookDeliveries: at('/webhooks/{id}', 'Resend failed deliveries'),
   replayWebhookEvents: at('/webhooks/{id}', 'Send what it has missed'),
   testWebhook: at('/webhooks/{id}', 'Send a test'),
   createWebhookPortalLink: at('/webhooks/{id}', 'Make a portal link'),

@@ -10,7 +10,7 @@ export const endpointEvents = {
     'A webhook of the organization was disabled because all its deliveries failed.',
     Type.Object({
       webhookId: Type.String(),
-      host: Type.String({ description: 'Of its URL.' }),
+      host: Type.String({ description: 'Host of its URL.' }),
       description: Nullable(Type.String()),
       reason: OneOf(['failing'] as const),
       failingSince: Timestamp,

@@ -84,7 +84,7 @@ export async function readManifest(repository: Repository, id: string): Promise<
     .catch((error: unknown) => {
       throw new ConfigurationError(damaged, { cause: error });
     });
-  if (written === null) throw new ConfigurationError(`There is no backup ${id}.`);
+  if (written === null) throw new ConfigurationError(`The backup ${id} does not exist.`);
   return checkedManifest(written, damaged);
 }
 

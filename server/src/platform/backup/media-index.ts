@@ -120,7 +120,7 @@ export class MediaIndex {
     const put = await this.#repository.put(path, source, options);
     if (put.sha256 !== sha256) {
       await this.#repository.storage.remove(path);
-      throw new Error(`${key} was replaced while it was copied (${etag}).`);
+      throw new Error(`${key} was replaced while it was being copied (${etag}).`);
     }
     this.added.files += 1;
     this.added.bytes += sizeBytes;

@@ -49,7 +49,7 @@ export async function takeBackup(
   return withBackupClient(connection, async (client) => {
     const { rows } = await client.query<{ isOurs: boolean }>(tryRepositoryLock);
     if (rows[0]?.isOurs !== true) {
-      throw new ConfigurationError('Another backup of this installation is under way.');
+      throw new ConfigurationError('Another backup of this installation is in progress.');
     }
     const id = newBackupId();
     const prefix = `backups/${id}`;

@@ -137,7 +137,7 @@ test('a wrong password, user or database is a setting to fix, not an outage', as
     const failure = await failureOf(sql`select 1`.execute(database.db));
     assert.equal(isDatabaseAway(failure), false);
     const problem = connectionProblem(failure) ?? '';
-    assert.match(problem, /^PostgreSQL refuses the connection: .*\. Check DATABASE_URL\.$/);
+    assert.match(problem, /^PostgreSQL rejected the connection: .*\. Check DATABASE_URL\.$/);
     assert.doesNotMatch(problem, /hunter2/);
   }
 });

@@ -88,7 +88,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const primary =
     url === null || splitHosts(url).length === 1
       ? null
-      : watchPrimary(url, options.log, () => watch.breakAll('another server takes writes'));
+      : watchPrimary(url, options.log, () => watch.breakAll('another server accepts writes'));
   pool
     .on('connect', (client) => {
       // A connection may break in the very packet that opens it, before anything else listens for

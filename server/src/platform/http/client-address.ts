@@ -55,7 +55,7 @@ export function proxyList(): Parser<readonly string[]> {
     const entries = raw.split(',').map((entry) => entry.trim());
     return entries.every((entry) => rangesOf(entry) !== null)
       ? { value: entries }
-      : { problem: 'a comma list of loopback, private, none, addresses and CIDR ranges' };
+      : { problem: 'a comma-separated list of loopback, private, none, addresses and CIDR ranges' };
   };
 }
 

@@ -210,6 +210,6 @@ function sendClientsAway(
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = translateError(error);
   if (answer.code === 'INTERNAL_ERROR') request.log.error({ err: error }, 'request failed');
-  else if (answer.cause !== undefined) request.log.debug({ err: answer.cause }, 'request refused');
+  else if (answer.cause !== undefined) request.log.debug({ err: answer.cause }, 'request rejected');
   return reply.status(answer.statusCode).headers(answer.headers).send(answer.envelope(request.id));
 }

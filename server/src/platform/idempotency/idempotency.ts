@@ -166,7 +166,7 @@ function requireReplayable(request: FastifyRequest, stored: StoredAnswer, print:
   if (!answersSecret(request) || isRecipient(principalOf(request), stored)) return;
   throw new ApiError('IDEMPOTENCY_MISMATCH', {
     message:
-      'Another key made the request with this Idempotency-Key, and its answer holds a secret.',
+      'Another key made the request with this Idempotency-Key, and its response contains a secret.',
   });
 }
 

@@ -127,7 +127,7 @@ export async function startEmbeddedPostgres(
     database: DATABASE,
   };
   if (password.isNew && !cluster.isNew) {
-    log.warn(`${PASSWORD_FILE} was missing; giving the database a new password`);
+    log.warn(`${PASSWORD_FILE} is missing; setting a new database password`);
     await clearLeftovers(cluster.folder, socketFolder, log, signal);
     await resetPassword({ ...cluster, roles: [SUPERUSER, ROLE], password: password.value }, signal);
   }

@@ -118,7 +118,7 @@ class Workers implements QueueWorkers {
     this.#worker = options.exclusiveName ?? `${hostname()}:${process.pid}:${randomUUID()}`;
     this.#tookBackOwn = options.exclusiveName === undefined;
     for (const job of options.jobs) {
-      if (this.#jobs.has(job.name)) throw new RangeError(`two handlers for job ${job.name}`);
+      if (this.#jobs.has(job.name)) throw new RangeError(`duplicate handler for job ${job.name}`);
       this.#jobs.set(job.name, job);
     }
     this.#unsubscribes = [...this.#jobs.keys()].map(
@@ -204,7 +204,7 @@ class Workers implements QueueWorkers {
         endSpan(span, result);
       })
       .catch((error: unknown) => {
-        this.#options.log.error({ err: error, job: claim.name }, 'the end of a job failed');
+        this.#options.log.error({ err: error, job: claim.name }, 'finishing a job failed');
       });
     this.#runs.set(run, ended);
   }
@@ -269,7 +269,7 @@ class Workers implements QueueWorkers {
   }
 
   #noteTaken(taken: TakenBack[]): void {
-    for (const job of taken) this.#options.log.warn(job, 'job taken back from a worker that ended');
+    for (const job of taken) this.#options.log.warn(job, 'job reclaimed from a dead worker');
     if (taken.length > 0) this.#doorbell.ring();
   }
 
@@ -281,7 +281,7 @@ class Workers implements QueueWorkers {
     const startedAt = performance.now();
     try {
       const result = await work();
-      if (this.#inTrouble) this.#options.log.info('the queue reaches the database again');
+      if (this.#inTrouble) this.#options.log.info('queue can reach the database again');
       this.#inTrouble = false;
       const late = performance.now() - startedAt > this.#timing.renewEveryMs;
       if (late) this.#lastTroubleAt = performance.now();
@@ -290,7 +290,7 @@ class Workers implements QueueWorkers {
       this.#lastTroubleAt = performance.now();
       if (!isDatabaseAway(error)) throw error;
       if (!this.#inTrouble) {
-        this.#options.log.warn({ err: error }, 'the queue cannot reach the database');
+        this.#options.log.warn({ err: error }, 'queue cannot reach the database');
       }
       this.#inTrouble = true;
       return null;

@@ -100,7 +100,7 @@ export async function attemptDelivery(
     };
   };
   if (keys instanceof Error) {
-    return ended({ type: 'not made', reason: 'unreadable secret' }, keys);
+    return ended({ type: 'not made', reason: 'secret cannot be decrypted' }, keys);
   }
   const { deliveryId, kind, occurredAtMs } = outgoing;
   try {
@@ -143,7 +143,7 @@ export async function attemptDelivery(
       return ended({ type: 'unanswered', failure: error.failure, statusCode: null }, error);
     }
     if (error instanceof OutdatedStateError || signal.aborted) {
-      return ended({ type: 'not made', reason: 'given back' });
+      return ended({ type: 'not made', reason: 'released' });
     }
     const failure = 'connection_error' as const;
     return ended({ type: 'unanswered', failure, statusCode: null }, error);

@@ -104,7 +104,8 @@ export function logAttempt(
   fate: RecordFate,
 ): void {
   const { webhook, claim, result } = sending;
-  const isUnreadable = result?.end.type === 'not made' && result.end.reason === 'unreadable secret';
+  const isUnreadable =
+    result?.end.type === 'not made' && result.end.reason === 'secret cannot be decrypted';
   writeAttemptLine(log, {
     organizationId: webhook.organizationId,
     webhookId: claim.webhookId,

@@ -118,7 +118,8 @@ async function joinGroups(
 ): Promise<JoinedGroup[]> {
   const toRead = groups.filter(({ length }) => length > 1).flat();
   const bytes = toRead.length === 0 ? [] : await selectBytes(tx, toRead);
-  if (bytes.length !== toRead.length) throw new Error('A block has gone since it was read.');
+  if (bytes.length !== toRead.length)
+    throw new Error('A block has been deleted since it was read.');
   await fetchBytes(stream, bytes);
   const texts = new Map(toRead.map((block, index) => [block, innerText(bytes[index])]));
   const joined: JoinedGroup[] = [];

@@ -34,8 +34,8 @@ export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   const used = await rememberStream(db, stream.identity);
   if (used.name === name && used.created === created) return;
   throw new Error(
-    `The event log has blocks in the stream ${used.name}, made at ${used.created}, but ` +
-      `REELFEED_EVENT_LOG leads to ${name}, made at ${created}. Restore that stream from its ` +
+    `The event log has blocks in the stream ${used.name}, created at ${used.created}, but ` +
+      `REELFEED_EVENT_LOG points to ${name}, created at ${created}. Restore the former stream from its ` +
       'backup, or see "The event log in JetStream" in docs/operations.md.',
   );
 }

@@ -113,7 +113,7 @@ export class Bucket {
     signal?: AbortSignal,
   ): Promise<T> {
     const value = await this.call(operation, send, signal);
-    if (value === null) throw new Error(`S3 knows nothing of what ${operation} is about`);
+    if (value === null) throw new Error(`S3 does not find the object of ${operation}`);
     return value;
   }
 }

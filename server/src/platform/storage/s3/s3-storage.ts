@@ -277,7 +277,7 @@ class S3Storage implements Storage {
     const reopen = async (at: number): Promise<Readable> => {
       const rest = { Range: `bytes=${at}-${end - 1}`, IfMatch: file.etag };
       const again = await this.#get(key, rest, signal);
-      if (again === null || again === 'no range') throw new Error(`${key} is gone`);
+      if (again === null || again === 'no range') throw new Error(`${key} no longer exists`);
       return again.Body as Readable;
     };
     const stream = new ResumingBody(got.Body as Readable, offsetBytes, end, reopen);
@@ -302,11 +302,11 @@ class S3Storage implements Storage {
     const exact = `bytes=${offsetBytes}-${offsetBytes + lengthBytes - 1}`;
     const got = await this.#get(key, { Range: exact, IfMatch: file.etag }, signal);
     if (got === null) return null;
-    if (got === 'no range') throw new Error(`S3 refused a range of ${key}`);
+    if (got === 'no range') throw new Error(`S3 rejected a range of ${key}`);
     const read = this.#toRead(key, got, signal);
     if (holds(read, range)) return read;
     read.stream.destroy();
-    throw new Error(`S3 answered with other bytes of ${key} than were asked for`);
+    throw new Error(`S3 returned a different range of ${key} than requested`);
   }
 }
 
