@@ -1,4 +1,7 @@
-/** How a publisher does: its bit rate, its pictures, and what its owner should change. */
+/**
+ * Measures the health of a publisher: bit rate, frame rate, and problems that its operator should
+ * fix.
+ */
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { readVideoTag } from './flv-tags.ts';
 import type { RungState } from '../ladder/live-ladder.ts';
@@ -19,21 +22,21 @@ export const healthWarnings = {
 export type HealthWarning = keyof typeof healthWarnings;
 
 export type StreamHealth = {
-  /** Bits per second of sound and pictures, over the last five seconds. */
+  /** Bits per second of audio and video over the last five seconds. */
   readonly bitrate: number;
-  /** Pictures per second, over the last five seconds. */
+  /** Pictures per second over the last five seconds. */
   readonly frameRate: number;
-  /** Seconds between the latest two key frames. */
+  /** Seconds between the last two key frames. */
   readonly keyFrameInterval: number | null;
   readonly clockJumps: number;
   readonly warnings: readonly HealthWarning[];
-  /** The renditions below the encoder's own. Absent in what earlier versions stored. */
+  /** The smaller renditions. Absent in data stored by earlier versions. */
   readonly renditions?: readonly RungState[];
 };
 
 const windowSeconds = 5;
 const maxKeyFrameIntervalMs = 4_000;
-/** An interval that no encoder has, but a clock that jumped does. */
+/** No encoder has a longer key frame interval; it indicates a clock jump. */
 const maxPlausibleIntervalMs = 60_000;
 /** Media that arrives more slowly than this share of real time falls behind. */
 const slowestPace = 0.8;
@@ -46,7 +49,7 @@ export class StreamMeter {
   #keyFrameIntervalMs: number | null = null;
   #latestAt: number | null = null;
 
-  /** @throws IngestError for tags of other codecs */
+  /** @throws {IngestError} for tags of other codecs */
   take({ type, timestamp, payload }: RtmpMessage): void {
     const bucket = this.#buckets.at(-1);
     if (bucket === undefined) return;
@@ -65,9 +68,8 @@ export class StreamMeter {
   }
 
   /**
-   * Call it once a second.
-   *
-   * @param elapsedSeconds since the call before
+   * Must be called once per second.
+   * @param elapsedSeconds since the previous call
    */
   read(tracks: Tracks, clockJumps: number, renditions: readonly RungState[] = []): StreamHealth {
     const sum = (of: (bucket: Bucket) => number) =>
