@@ -66,12 +66,10 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     this.#maxUnderWay = options.maxUnderWay ?? 1;
   }
 
-  /** The total size of the waiting entries. */
   get waitingSize(): number {
     return this.#waitingSize;
   }
 
-  /** The number of batches being written. */
   get underWay(): number {
     return this.#underWay;
   }

@@ -132,7 +132,6 @@ function isAboutWrites(url: string): boolean {
   return wanted === null || wanted === 'read-write' || wanted === 'primary';
 }
 
-/** A bucket, and the prefix of all keys in it. */
 export function s3Url(): Parser<{ bucket: string; prefix: string }> {
   const problem =
     's3://bucket or s3://bucket/prefix, with letters, digits, ".", "_" and "-" in the prefix, ' +

@@ -44,7 +44,6 @@ export type Viewer = { readonly organizationId: string; readonly userId: string 
 /** Removes what a feature stores about a viewer outside its projections. Must be idempotent. */
 export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>;
 
-/** A permanently deleted item. */
 export type DeletedItem = {
   readonly organizationId: string;
   readonly contentId: string;
@@ -140,9 +139,7 @@ export type FileWriter = { readonly name: string; readonly field: string };
 
 /** What a feature needs from all features together, without knowing any of them. */
 export type EveryFeature = {
-  /** Makes every feature forget a viewer. */
   readonly eraseViewer: EraseViewer;
-  /** Makes every feature forget permanently deleted items. */
   readonly purgeItems: PurgeItems;
   /** The jobs of all features that write files of items. */
   readonly fileWriters: () => readonly FileWriter[];

@@ -36,7 +36,6 @@ export class LogOutput {
     process.once('exit', () => this.#writeLast());
   }
 
-  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }

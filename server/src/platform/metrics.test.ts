@@ -10,7 +10,6 @@ type Family = { type: string; help: string; samples: Sample[] };
 
 const silent = pino({ level: 'silent' });
 
-/** A logger that keeps its lines. */
 function keepingLogger(): { log: Logger; lines: string[] } {
   const lines: string[] = [];
   return { log: pino({ base: null }, { write: (line: string) => void lines.push(line) }), lines };

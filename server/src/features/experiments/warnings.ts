@@ -1,4 +1,3 @@
-/** Warnings about experiments that are valid but cannot give a result. */
 import type { Db } from '../../platform/database/database.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';

@@ -1,4 +1,3 @@
-/** Webhook events about live streams. */
 import { Type } from 'typebox';
 import { Nullable, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';

@@ -38,7 +38,6 @@ export type Cage = {
 export type CageContents = {
   /** Readable files and folders besides the runtime. */
   readonly readable: readonly string[];
-  /** Writable folders. */
   readonly writable: readonly string[];
   readonly cwd: string;
   readonly deadlineMs: number;
@@ -136,7 +135,6 @@ async function problemOf(attempt: Attempt): Promise<string | null> {
   }
 }
 
-/** Tries cages, strongest first. */
 async function tryCages(): Promise<Cage> {
   const hasNamespaces = process.platform === 'linux';
   const canFilter = seccompCommand(true) !== null;

@@ -94,7 +94,6 @@ function startChild({ file, args }: CagedCommand, workDir: string, niceness: num
   return child;
 }
 
-/** What a task reads and writes. */
 function cageContents(task: MediaTask, workDir: string, deadlineMs: number): CageContents {
   const readable = 'sourcePath' in task ? [task.sourcePath] : [];
   if (task.type === 'transcribe') readable.push(task.modelPath);

@@ -1,4 +1,3 @@
-/** Events about webhooks themselves. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from './outbox/event-declarations.ts';

@@ -76,7 +76,6 @@ export class MediaIndex {
     }
   }
 
-  /** Writes the index if it has changed. */
   async save(): Promise<void> {
     if (!this.#isChanged) return;
     await writeLines(this.#repository, indexKey, this.#known.values());

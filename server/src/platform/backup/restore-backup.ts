@@ -1,4 +1,3 @@
-/** Restores one backup into an empty database and a storage. */
 import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import type { DatabaseConnection } from '../database/database.ts';

@@ -101,7 +101,6 @@ function openChunk(
   return plain;
 }
 
-/** Yields the header, then the sealed chunks. */
 async function* sealedParts(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const headerBytes = magic.length + saltBytes;
   yield* chunksOf(source, chunkBytes + tagBytes, headerBytes);

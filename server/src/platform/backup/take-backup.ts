@@ -1,4 +1,3 @@
-/** Takes one backup of a running installation into a repository. */
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { DatabaseConnection } from '../database/database.ts';

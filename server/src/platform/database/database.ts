@@ -18,7 +18,6 @@ export type DatabaseConnection =
   | { url: string }
   | { host: string; port: number; user: string; password: string; database: string };
 
-/** PostgreSQL settings of each session, by name. */
 export type SessionSettings = Readonly<Record<string, string>>;
 
 export type DatabaseOptions = {
@@ -34,7 +33,6 @@ export type DatabaseOptions = {
 
 export type Database = AsyncDisposable & {
   db: Db;
-  /** Connections by state, for metrics. */
   connections(): { open: number; idle: number; waiting: number };
 };
 
@@ -178,7 +176,6 @@ export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise
   });
 }
 
-/** The application name of one process of the service. */
 export function serviceName(instance: string): string {
   return `reelfeed ${instance}`;
 }

@@ -55,7 +55,6 @@ const answerWithinMs = 2_000;
 const catchUpMs = 2_000;
 const catchUpPollMs = 50;
 
-/** Sends all reads to the primary. */
 export function withoutReplica(primary: Db): HeavyReads {
   return {
     read: async (work) => work(primary),
@@ -254,7 +253,6 @@ async function readPrimaryPosition(primary: Db): Promise<bigint> {
   return BigInt(rows[0]?.position ?? 0);
 }
 
-/** Describes the replica's state in a few words. */
 export function describeReplica(state: ReplicaState): string {
   if (state.is === 'away') return `away (${state.reason}): reading from the primary`;
   const age = state.lagMs === null ? 'by an unknown time' : `${(state.lagMs / 1_000).toFixed(1)} s`;

@@ -43,7 +43,6 @@ function isPossibleHost(host: string): boolean {
   return host.length <= 253 && host.split('.').every((label) => /^[a-z\d_-]{1,63}$/i.test(label));
 }
 
-/** The parts of a target that a request needs. */
 export type RequestTarget = {
   readonly protocol: string;
   readonly origin: string;

@@ -22,7 +22,6 @@ export type Client = {
 };
 
 export type ProxyRules = {
-  /** The header in which proxies name the client. */
   readonly addressHeader: string;
   /** Names of ranges, addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];

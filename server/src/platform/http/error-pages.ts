@@ -3,7 +3,6 @@ import { errorDetailExample, type ErrorKind } from './errors.ts';
 import type { HttpApp } from './app.ts';
 import { redirectTo } from './relative-redirect.ts';
 
-/** Advice by status, for codes without advice of their own. */
 const adviceByStatus: Record<number, string> = {
   400: 'Correct the request. `error.details` lists up to 20 invalid fields. Do not retry the same request: it would fail again.',
   401: 'Send a valid key in the header `Authorization: Bearer <key>`. `reelfeed keys create` creates one.',

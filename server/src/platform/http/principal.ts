@@ -40,7 +40,6 @@ export type Principal = {
  */
 export type Access = 'secret' | 'publishable' | 'public' | 'person';
 
-/** A caller with a key. */
 export type KeyPrincipal = Principal & { keyId: ApiKeyId; person: null };
 
 /** Finds the principal of a bearer token. @throws ApiError with status 401 */

@@ -50,7 +50,6 @@ export type HttpServerOptions = KeyRules & {
   errors?: readonly ErrorKind[];
   /** Requests that the service sends to others, for the API description. */
   outgoing?: Readonly<Record<string, object>>;
-  /** Texts and examples for the API description. */
   texts?: DescriptionTexts;
   observe: RequestObserver;
   /** The proxies trusted to name a client's address. Default: none. */
@@ -59,9 +58,7 @@ export type HttpServerOptions = KeyRules & {
   isDraining: () => boolean;
   /** Whether new requests are refused. */
   isClosing: () => boolean;
-  /** How long a JSON body may take to arrive. */
   bodyTimeoutMs?: number;
-  /** How long the headers of a request may take to arrive. */
   headersTimeoutMs?: number;
   /** How long a response may wait for a client that reads none of it. */
   stalledAnswerMs?: number;

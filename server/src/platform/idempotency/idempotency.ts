@@ -172,7 +172,6 @@ function requireReplayable(request: FastifyRequest, stored: StoredAnswer, print:
 
 const secretAnswers = new WeakMap<object, boolean>();
 
-/** Whether the response schema of the route marks a secret. */
 function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
   if (schema === undefined) return false;
   const known = secretAnswers.get(schema) ?? hasSecrets(schema.response);

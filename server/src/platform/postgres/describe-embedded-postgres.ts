@@ -13,7 +13,6 @@ export type EmbeddedPostgresProblem = {
 };
 
 export type EmbeddedPostgresDescription = {
-  /** The npm package with the programs for this platform. */
   readonly packageName: string;
   /** The folder with the programs; undefined if the package is not installed. */
   readonly nativeFolder: string | undefined;

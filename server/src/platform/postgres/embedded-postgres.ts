@@ -46,7 +46,6 @@ export class EmbeddedPostgres implements AsyncDisposable {
   readonly superuserConnection: EmbeddedConnection;
   /** The server's version, for example '18.4'. */
   readonly version: string;
-  /** The folder of the server's files. */
   readonly folder: string;
   #server: ServerProcess | undefined;
   readonly #supervisor: AsyncDisposable;

@@ -6,7 +6,6 @@ import { readHeldLeases } from '../leases/leases.ts';
 import { leaseOf } from './partition-leases.ts';
 import { everyPartition } from './partitions.ts';
 
-/** Inserts the missing rows of these projections. */
 export async function insertProjections(tx: Tx, names: readonly string[]): Promise<void> {
   await sql`
     insert into projection (name, partition)

@@ -22,12 +22,10 @@ import { claimJob, promoteDueJobs, selectWaitingNames, type ClaimedJob } from '.
 /** The hint that a job of this process has ended an attempt, and may have recorded something. */
 export const jobAttemptEnded = 'job-attempt-ended';
 
-/** One attempt, for metrics. */
 export type AttemptReport = {
   readonly name: string;
   readonly outcome: AttemptOutcome;
   readonly attempt: number;
-  /** From the claim to the settlement. */
   readonly durationMs: number;
   /** From the moment the job was due to the claim. */
   readonly waitedMs: number;

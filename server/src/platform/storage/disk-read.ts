@@ -51,7 +51,6 @@ export async function readFrom(
   };
 }
 
-/** Reads a part of a file and closes it. */
 async function readAll(
   handle: FileHandle,
   buffer: Buffer,

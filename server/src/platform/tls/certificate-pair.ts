@@ -11,7 +11,6 @@ export type CertificateFiles = {
 };
 
 export type CertificatePair = {
-  /** The TLS context of connections. */
   readonly context: SecureContext;
   /** Changes with the certificate. */
   readonly fingerprint: string;

@@ -1,4 +1,3 @@
-/** Sums of facts, in groups chosen by a report. */
 import type { Hash } from '../statistics/viewer-key.ts';
 import { FactViewers } from './fact-viewers.ts';
 import type { Split } from './split.ts';

@@ -36,9 +36,7 @@ export type Bucket = {
 };
 
 export type Period = {
-  /** Start of the first day. */
   readonly startMs: number;
-  /** End of the last day. */
   readonly endMs: number;
   readonly granularity: Granularity;
   /** The clock used to name hours; UTC if missing. */

@@ -184,7 +184,6 @@ function firstOf(events: readonly LoggedEvent[], kind: string, field: string): s
   return told[0] === undefined ? null : String(told[0].data[field]);
 }
 
-/** The five most frequent messages of failed views. */
 export function messagesOf(failed: readonly View[]) {
   return [...Map.groupBy(failed, ({ errorMessage }) => errorMessage)]
     .map(([message, same]) => ({ message, views: same.length }))

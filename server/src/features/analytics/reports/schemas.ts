@@ -82,7 +82,6 @@ export const ContentStatistics = Type.Object({
 
 export const ContentBreakdown = BreakdownOf(Type.Object(listedMetrics));
 
-/** As a CSV row. */
 export const ContentStatisticsRow = Type.Object({
   ...named,
   ...listedMetrics,

@@ -1,4 +1,3 @@
-/** Routes for share links to results, and the page they open. */
 import { Type } from 'typebox';
 import { wantsCsv } from '../../../platform/csv.ts';
 import type { Db } from '../../../platform/database/database.ts';

@@ -20,7 +20,6 @@ export type ViewerDay = {
   sessions: number;
 };
 
-/** Adds to the daily activity of viewers. */
 export async function addViewerDays(tx: Tx, days: readonly ViewerDay[]): Promise<void> {
   if (days.length === 0) return;
   await sql`

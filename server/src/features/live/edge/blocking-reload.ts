@@ -12,9 +12,7 @@ export type Directives = {
 
 /** The end of a playlist. */
 export type Edge = {
-  /** The number of the segment in progress. */
   readonly openSegment: number;
-  /** Number of its parts so far. */
   readonly openParts: number;
   /** Number of parts of the previous segment; 0 if it has none. */
   readonly lastParts: number;

@@ -18,7 +18,6 @@ export const maxStepMs = 1_000;
 const afterJumpMs = 33;
 
 export class EncoderClock {
-  /** A timestamp, and the corresponding time in the broadcast. */
   #timestamp: number;
   #timeMs: number;
   readonly #latest: Record<TrackName, number | null> = { video: null, audio: null };

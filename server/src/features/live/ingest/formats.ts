@@ -42,7 +42,6 @@ export function formatOf(formats: readonly Format[], tracks: Tracks): Format {
   return { number: formats.length, tracks };
 }
 
-/** The tracks of the recording. */
 export function recordedTracks(formats: readonly Format[]): Tracks {
   const find = <Name extends keyof Tracks>(name: Name): Tracks[Name] =>
     formats.find(({ tracks }) => tracks[name] !== null)?.tracks[name] ?? null;

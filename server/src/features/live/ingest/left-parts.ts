@@ -20,7 +20,6 @@ type LeftParts = {
   readonly db: Db;
   readonly storage: Storage;
   readonly stream: LiveStreamKey & { readonly contentId: string };
-  /** The number of the incomplete segment. */
   readonly segment: number;
   readonly targetDurationSeconds: number;
   readonly dvrWindowSeconds: number;

@@ -47,7 +47,6 @@ export class LiveFiles {
     await this.#of.storage.put(`${this.#prefix}/${name}`, Readable.from([bytes]));
   }
 
-  /** Moves a local file into the storage. */
   async putFile(name: string, localPath: string): Promise<void> {
     await this.#of.storage.put(`${this.#prefix}/${name}`, { path: localPath });
   }

@@ -88,7 +88,6 @@ export class LiveThumbnails {
   }
 }
 
-/** A one-second file with a single picture. */
 function onePicture(video: VideoHeader, data: Buffer): Buffer {
   const samples = [{ data, duration: videoTimescale, isKey: true, offset: 0 }];
   const picture = mediaSegment(1, { video: { start: 0, samples }, audio: null });

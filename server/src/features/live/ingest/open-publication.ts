@@ -1,4 +1,3 @@
-/** Checks the key of a connection and opens its publication. */
 import { randomUUID } from 'node:crypto';
 import { readRungs } from '../ladder/rung-queries.ts';
 import type { RtmpRefusal } from '../rtmp/rtmp-connection.ts';

@@ -20,7 +20,6 @@ export function partsKeptSeconds(targetDurationSeconds: number): number {
 }
 
 export type OpenPlace = {
-  /** The number of the open segment. */
   readonly segment: number;
   readonly format: number;
   readonly isDiscontinuity: boolean;

@@ -39,7 +39,6 @@ export const playlistFiles = {
 const minListedSegments = 8;
 const usualSegmentSeconds = 2;
 
-/** Number of latest segments in a playlist. */
 export function listedSegments(dvrWindowSeconds: number): number {
   return Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
 }

@@ -47,7 +47,6 @@ export type IngestParts = {
   readonly maxDurationMs: number;
   /** Streams end before free space falls below this limit, so that the database has space left. */
   readonly uploadLimits: { readonly minFreeBytes: number };
-  /** Called when a stream or its item has changed. */
   readonly onChange: () => void;
   /** Called when a stream has a new part or segment. */
   readonly onAdded: (liveStreamId: string) => void;
@@ -74,7 +73,6 @@ export class Publication implements RtmpPublication {
   #files: LiveFiles | null = null;
   #isActive: boolean;
   #hasStarted = false;
-  /** Number of segments stored by this connection. */
   #stored = 0;
   readonly #rungs: Rungs;
   readonly #relays: Relays;

@@ -98,7 +98,6 @@ export class SegmentBuilder {
     return this.#tracks;
   }
 
-  /** Adopts the header of audio that starts during the segment. */
   adoptSound(audio: AacHeader): void {
     this.#tracks = { ...this.#tracks, audio: this.#tracks.audio ?? audio };
   }

@@ -109,7 +109,6 @@ export class Segmenter {
     return this.#builder;
   }
 
-  /** Limits the length of segments from now on. */
   limit(maxLengthMs: number): void {
     this.#maxLengthMs = maxLengthMs;
   }
@@ -191,7 +190,6 @@ export class Segmenter {
     this.#pictures.push({ number: this.#number - 1, video, isKey, shownMs, data });
   }
 
-  /** Whether the segment ends at a key frame. */
   #isEnd(builder: SegmentBuilder, atMs: number): boolean {
     const isLong = atMs - builder.startMs >= segmentMs - toleranceMs;
     const isSame = sameTracks(builder.tracks, { video: this.#video, audio: this.#audio });

@@ -26,7 +26,6 @@ export type StreamHealth = {
   readonly bitrate: number;
   /** Pictures per second over the last five seconds. */
   readonly frameRate: number;
-  /** Seconds between the last two key frames. */
   readonly keyFrameInterval: number | null;
   readonly clockJumps: number;
   readonly warnings: readonly HealthWarning[];

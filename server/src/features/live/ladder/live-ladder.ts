@@ -125,7 +125,6 @@ export class LiveLadder {
     });
   }
 
-  /** Names of the active rungs. */
   get liveNames(): ReadonlySet<string> {
     return new Set(this.#wanted.map(({ name }) => name));
   }

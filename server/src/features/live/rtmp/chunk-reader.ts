@@ -25,7 +25,6 @@ type ChunkStream = {
   length: number;
   type: number;
   streamId: number;
-  /** The parts of an incomplete message. */
   parts: Buffer[];
   received: number;
 };

@@ -34,14 +34,12 @@ export type RtmpPublication = {
  */
 export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
-/** A connection that publishes. */
 export type PublisherConnection = {
   /** Ends the connection. Media that was received is still handed on. */
   close(): void;
 };
 
 export type RtmpHandlers = {
-  /** Checks a key. */
   publish(key: string, connection: PublisherConnection): Promise<RtmpPublication | RtmpRefusal>;
   /** Called once after reading, with the error, or null after a clean end. Never rejects. */
   closed(error: Error | null): Promise<void>;

@@ -49,7 +49,6 @@ export async function convertImage({
   }
 }
 
-/** Writes an upright image as video thumbnails, then deletes it. */
 async function thumbnailsOf(image: string, outputDir: string): Promise<ImageResult> {
   const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
   const { width, height } = info;

@@ -24,7 +24,6 @@ export class Pace {
     this.#wakeAll();
   }
 
-  /** Reports the end of the video. */
   end(): void {
     this.#isOver = true;
     this.#wakeAll();

@@ -76,7 +76,6 @@ class Progress {
   }
 }
 
-/** Writes the encoded parts in order. */
 class PartWriter {
   readonly #output: HlsOutput;
   readonly #maxAhead: number;

@@ -12,7 +12,6 @@ import type { Source } from './source.ts';
  */
 export type Part = {
   readonly index: number;
-  /** Number of the part's first picture in the rendition. */
   readonly startFrame: number;
   /** Number of the next part's first picture, or null for the last part. */
   readonly endFrame: number | null;

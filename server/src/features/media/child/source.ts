@@ -34,7 +34,6 @@ const MAX_DECODED_PIXELS = MAX_PIXELS * 1.1;
 const PROBE_BYTES = 10_000_000;
 const PROBE_MICROSECONDS = 10 * MICROSECONDS;
 
-/** A stream of the source that will be decoded. */
 export type SourceStream = {
   readonly stream: Stream;
   readonly decoder: Codec;

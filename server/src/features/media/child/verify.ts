@@ -27,7 +27,6 @@ const SHORT_START_SECONDS = 1;
 const SHORT_START_SLACK = 2;
 
 type Expected = {
-  /** Duration of the item. */
   readonly durationSeconds: number;
   readonly hasSound: boolean;
   readonly hasShortStart: boolean;

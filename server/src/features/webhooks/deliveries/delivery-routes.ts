@@ -1,4 +1,3 @@
-/** Routes for deliveries, retries, replays and test sends. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';

@@ -1,4 +1,3 @@
-/** Schemas of webhook options in requests and responses. */
 import { Type, type Static } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import { secretQuery, secretValue } from '../../../platform/http/secret-fields.ts';
@@ -147,7 +146,6 @@ export const customerField = {
   customer: Type.Optional(Nullable(Type.String({ ...Customer, description: customerAbout }))),
 };
 
-/** Options in responses. */
 export const shownOptions = {
   filter: FilterSchema,
   neverMatches: Type.Array(Type.String(), {

@@ -28,7 +28,6 @@ export type SealedSecrets = {
 export type OpenedSecrets = {
   /** An error if one of the secrets was encrypted with another key. */
   readonly keys: SigningKeys | Error;
-  /** Custom headers by name. */
   readonly headers: Readonly<Record<string, string>>;
   readonly credentials: Credentials;
 };

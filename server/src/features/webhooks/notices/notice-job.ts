@@ -1,4 +1,3 @@
-/** Composes and sends a notice. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';

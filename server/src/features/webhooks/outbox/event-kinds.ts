@@ -12,7 +12,6 @@ export type EventCatalogue = {
   readonly kinds: readonly WebhookEventKind[];
   /** Available subscriptions: a kind, all kinds of a subject, or everything except `audit.*`. */
   readonly subscriptions: readonly string[];
-  /** Made-up data. */
   readonly exampleOf: <Kind extends WebhookEventKind>(kind: Kind) => EventData[Kind];
   readonly declared: ReadonlyMap<string, DeclaredEvent>;
 };
@@ -41,7 +40,6 @@ function subjectOf(kind: string): string {
  */
 const subjectsByNameOnly: readonly string[] = ['audit.*'];
 
-/** The subscriptions that include a kind. */
 export function subscriptionsTo(kind: string): string[] {
   const subject = subjectOf(kind);
   return subjectsByNameOnly.includes(subject) ? [kind, subject] : [kind, subject, '*'];
@@ -91,13 +89,10 @@ export function deliveryBody(
 export type CataloguedKind = {
   event: string;
   description: string;
-  /** JSON Schema of the body. */
   schema: object;
-  /** An example body. */
   example: object;
 };
 
-/** All kinds with the schema and an example of the body. */
 export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
   return [...declared].map(([event, { description, data, example }]) => {
     const schema = Type.Object({

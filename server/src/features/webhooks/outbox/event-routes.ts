@@ -1,4 +1,3 @@
-/** Routes for events: the catalogue, recent events, and test events. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Db } from '../../../platform/database/database.ts';

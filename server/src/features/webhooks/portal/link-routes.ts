@@ -1,4 +1,3 @@
-/** Creating, listing and revoking portal links, for the operator. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { momentAndId, readPage } from '../../../platform/http/list-cursor.ts';

@@ -54,7 +54,6 @@ export class RateLimit {
     this.#begun.push(now);
   }
 
-  /** A claimed request is given back. */
   giveBack(): void {
     this.#reserved -= 1;
     this.#tokens += 1;

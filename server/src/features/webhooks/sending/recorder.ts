@@ -28,7 +28,6 @@ export type RecorderParts = {
   givenUp: AbortSignal;
 };
 
-/** An attempt and a callback for the fate of its record. */
 type Entry = { readonly attempt: AttemptRecord; readonly onRecorded: (fate: RecordFate) => void };
 
 const maxInBatch = 500;

@@ -50,7 +50,6 @@ export type SenderOptions = {
   /** A webhook whose attempts have all failed for this long is disabled. Default: 0, never. */
   readonly disableAfterMs?: number;
   readonly hints?: Hints;
-  /** Changes that this process makes to webhooks. */
   readonly changes?: WebhookChanges;
   /** Whether no other process can be sending, so that left-over claims are reclaimed at once. */
   readonly isOnlySender?: boolean;

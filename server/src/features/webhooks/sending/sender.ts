@@ -59,7 +59,6 @@ import { isSubscribed } from '../outbox/event-kinds.ts';
 import { deliveriesElsewhere, webhookDeliveries } from '../outbox/outbox.ts';
 
 export type DeliverySender = AsyncDisposable & {
-  /** Number of sends under way in this process. */
   underWay(): number;
 };
 
@@ -259,7 +258,6 @@ class Sender implements DeliverySender {
     for (const sending of this.#slots.takeWaiting(which)) this.#giveBack(sending);
   }
 
-  /** Gives back a claim of which nothing was sent. */
   #giveBack(sending: Sending, reason: NotMadeReason = 'released'): void {
     const now = performance.now();
     const end = { type: 'not made', reason } as const;

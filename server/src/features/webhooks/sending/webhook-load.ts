@@ -22,7 +22,6 @@ export type Slot = BagMember & {
 
 export type Load<T> = {
   readonly organizationId: string;
-  /** The pool for its next send, as of the latest check. */
   pool: PoolName;
   /** Maximum concurrent sends. */
   window: number;
@@ -30,7 +29,6 @@ export type Load<T> = {
   isFailing: boolean;
   lastTookMs: number;
   readonly underWay: Bag<Slot>;
-  /** Number of slots that its sends hold, by pool. */
   readonly held: Record<PoolName, number>;
   waiting: T[];
   /** Whether it waits for a slot. */

@@ -105,7 +105,6 @@ function cutRange(blocks: readonly OldBlock[], nowMs: number, minAgeMs: number):
   return blocks.slice(0, blocks.length < maxRangeBlocks || end === 0 ? blocks.length : end);
 }
 
-/** Groups the blocks by organization and day, in order. */
 function groupBlocks(blocks: readonly OldBlock[]): OldBlock[][] {
   return [...Map.groupBy(blocks, ({ organizationId, day }) => `${organizationId} ${day}`).values()];
 }
@@ -143,7 +142,6 @@ async function joinGroups(
   return stream === null ? joined : storeGroups(stream, joined);
 }
 
-/** Stores the bytes of joined blocks in the stream. */
 async function storeGroups(
   stream: BlockStream,
   groups: readonly JoinedGroup[],

@@ -82,7 +82,6 @@ export async function findLostMessages(
   await saveSearch(db, { searchedTo: bound, bound: newest });
 }
 
-/** Removes the messages of days whose blocks have expired. */
 export async function expireMessages(stream: BlockStream, retentionDays: number): Promise<void> {
   await stream.removeDaysBefore(dayOf(Date.now()) - (retentionDays + 1) * dayMs);
 }

@@ -36,7 +36,6 @@ export type S3Observer = (call: {
   readonly durationMs: number;
 }) => void;
 
-/** Options for sending an operation: the signal that stops it. */
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;
@@ -77,7 +76,6 @@ export class Bucket {
     return { Bucket: this.name, Prefix: this.#prefix + (prefix === '' ? '' : `${prefix}/`) };
   }
 
-  /** The key of an object by its name in the bucket. */
   keyOf(name: string): string {
     return name.slice(this.#prefix.length);
   }

@@ -33,7 +33,6 @@ export function positionStep(positionMs: number): number {
   return Math.min(second - (second % stepLength(second)), 4 * 3_600);
 }
 
-/** Seconds from this step to the next. */
 export function stepLength(second: number): number {
   if (second < 60) return 1;
   return second < 600 ? 10 : 60;

@@ -70,7 +70,6 @@ type CounterTable<Row> = {
   keysOf: (rows: readonly Row[]) => RawBuilder<unknown>;
 };
 
-/** Adds to counters and deletes rows that have become all zeros. */
 async function addToCounters<Row extends { counts: Counts }>(
   tx: Tx,
   { table, names, keysOf }: CounterTable<Row>,

@@ -74,7 +74,6 @@ export class DestinationError extends Error {
   }
 }
 
-/** The answer of a broker that has confirmed a message. */
 export const confirmed: Answer = { statusCode: null, retryAfter: undefined, body: Buffer.alloc(0) };
 
 /** Replaces `{event}` in a subject or routing key by the kind. */

@@ -20,7 +20,6 @@ import {
 const connectTimeoutMs = 10_000;
 const heartbeatS = 10;
 
-/** A channel with publisher confirms. */
 class RabbitChannel implements Connection {
   readonly #connection: ChannelModel;
   readonly #channel: ConfirmChannel;
