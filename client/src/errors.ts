@@ -24,7 +24,7 @@ export class ReelfeedError extends Error {
   readonly code: string;
   readonly status: number | null;
   readonly requestId: string | null;
-  /** How long the service asked callers to wait, or null if it did not. */
+  /** The wait that the service requested, or null if it requested none. */
   readonly retryAfterMs: number | null;
   readonly details: readonly ErrorDetail[];
 

@@ -216,8 +216,8 @@ export type WebhookEvent<Data = unknown> = {
 
 export type VerifyWebhookOptions = {
   /**
-   * How far the sending time may differ from now, in either direction. Default 300. Infinity
-   * accepts requests of any age, such as recorded ones in tests.
+   * Maximum difference between the sending time and now in seconds, in either direction. Default
+   * 300. Infinity accepts requests of any age, such as recorded ones in tests.
    */
   readonly toleranceSeconds?: number;
 };

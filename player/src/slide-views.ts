@@ -55,7 +55,7 @@ export function sourceOf(
   return { id, isBroadcast: item.isLive, address, view };
 }
 
-/** Where a protected clip can be watched now. Throws when that is not permitted. */
+/** Returns the current URL of a protected clip. Throws if access is denied. */
 async function permittedUrl(
   permissions: PlayerOptions['permissions'],
   view: ItemView,

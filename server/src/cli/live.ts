@@ -13,7 +13,7 @@ The service is REELFEED_PUBLIC_URL or http://localhost:$PORT; the key is REELFEE
 With a stream key, the port is REELFEED_RTMP_PORT or 1935; if that is 0, REELFEED_RTMPS_PORT with TLS.
 --srt publishes over SRT to REELFEED_SRT_PORT, for 30 seconds unless --for says otherwise (at most 10m).`;
 
-/** How long a test by SRT lasts without `--for`, and at most. */
+/** Default and maximum duration of a test over SRT. */
 const srtSeconds = { usual: 30, max: 600 };
 
 export const liveCommand: Command = async (input) => {

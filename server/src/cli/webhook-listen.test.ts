@@ -15,7 +15,7 @@ import { startWebhookService } from '../features/webhooks/webhooks.fixture.ts';
 const service = await startWebhookService();
 const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };
 
-/** What the process printed with `--json`, after the line with the secret. */
+/** The output of the process with `--json`, after the line with the secret. */
 function printed({ output }: RunningProcess): Record<string, unknown>[] {
   const lines = output.stdout.split('\n').slice(0, -1);
   return lines.slice(1).map((line) => JSON.parse(line) as Record<string, unknown>);

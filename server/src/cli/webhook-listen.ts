@@ -30,7 +30,7 @@ type HappenedEvent = {
   test?: true;
 };
 
-/** How to handle events. */
+/** Options for handling events. */
 type Listener = {
   readonly input: CommandInput;
   readonly usage: string;

@@ -20,7 +20,7 @@ export type BatchOptions<Entry> = {
   /** The name in the log. */
   readonly name: string;
   readonly log: Logger;
-  /** What happens to the entries of a rejected write. */
+  /** Handling of the entries of a rejected write. */
   readonly onFailure: 'retry' | 'drop';
   /** Called in the same turn in which the batch is taken from the waiting entries. */
   readonly write: (batch: readonly Entry[]) => Promise<void>;

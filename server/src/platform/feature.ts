@@ -58,7 +58,7 @@ export type DeletedItem = {
  */
 export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
 
-/** What a feature adds to the service. */
+/** The parts that a feature adds to the service. */
 export type Contribution = {
   /**
    * Adds the routes; called only in processes with the role `api`. Resources put on `opened` are
@@ -137,7 +137,7 @@ export function defineFeature<
 /** A job that writes files of the item whose id is in a field of its payload. */
 export type FileWriter = { readonly name: string; readonly field: string };
 
-/** What a feature needs from all features together, without knowing any of them. */
+/** Services combined from all features, which a feature can use without knowing any of them. */
 export type EveryFeature = {
   readonly eraseViewer: EraseViewer;
   readonly purgeItems: PurgeItems;

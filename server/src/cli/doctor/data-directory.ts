@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` checks in the data directory, including leftovers of killed processes. */
+/** Checks of `reelfeed doctor` in the data directory, including leftovers of killed processes. */
 import { access, chmod, constants, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../app/config.ts';

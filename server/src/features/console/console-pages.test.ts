@@ -1,6 +1,6 @@
 /**
- * What a person can do in the console by mouse and by keyboard alone, accessibility checks of every
- * page with axe, and the size of the first page load.
+ * Tests the console by mouse and by keyboard alone, checks the accessibility of every page with
+ * axe, and limits the size of the first page load.
  *
  * If `REELFEED_TEST_SCREENSHOTS` names a folder, screenshots of each page are saved there, wide and
  * narrow.

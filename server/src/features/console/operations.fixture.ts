@@ -1,5 +1,5 @@
 /**
- * Where each API operation is available in the console: a view, or a control in one. `by` names an
+ * The place of each API operation in the console: a view, or a control in one. `by` names an
  * equivalent operation that the console calls instead.
  */
 export type Place = { view: string; does: string; by?: string };

@@ -250,7 +250,7 @@ export type PlaybackRules = {
   isProtected: boolean;
   /** Only ready captions. */
   captions: StoredAsset[];
-  /** Where the item plays from, or null if it can't yet. */
+  /** Storage prefix from which the item plays, or null if it cannot be played yet. */
   mediaPrefix: string | null;
   /** Whether the files are still being added to. */
   isGrowing: boolean;

@@ -36,7 +36,10 @@ const ViewerReactions = Type.Object({
 
 type Parts = { readonly db: Db; readonly viewerSignatures: SignatureReader };
 
-/** What a viewer has liked and saved, so that a player shows it on all of the user's devices. */
+/**
+ * Returns what a viewer has liked and saved, so that a player shows it on all of the user's
+ * devices.
+ */
 export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts): void {
   const secrets = new ViewerSecrets();
   app.get(

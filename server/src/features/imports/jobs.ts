@@ -44,7 +44,7 @@ export type ImportJobParts = {
 };
 
 const progressIntervalMs = 1_000;
-/** How long an import waits for disk space. */
+/** Time that an import waits for disk space. */
 const shortageMs = dayMs;
 
 /** Fetches the bytes of one item, stores them and enqueues processing. */

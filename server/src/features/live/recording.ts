@@ -129,7 +129,7 @@ async function* recordedBytes(
   }
 }
 
-/** How long viewers may continue after the stream has ended. */
+/** Time for which viewers may continue after the stream has ended. */
 const segmentsKeptMs = 3_600_000;
 const cleanedAtOnce = 50;
 

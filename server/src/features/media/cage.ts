@@ -34,7 +34,7 @@ export type Cage = {
   readonly reason: string | null;
 };
 
-/** What a program may access. */
+/** The paths and sockets that a program may access. */
 export type CageContents = {
   /** Readable files and folders besides the runtime. */
   readonly readable: readonly string[];
@@ -43,7 +43,10 @@ export type CageContents = {
   readonly deadlineMs: number;
 };
 
-/** How to start a program. `[Symbol.asyncDispose]` removes temporary files made for the start. */
+/**
+ * A command that starts a program. `[Symbol.asyncDispose]` removes temporary files made for the
+ * start.
+ */
 export type CagedCommand = AsyncDisposable & {
   readonly file: string;
   readonly args: readonly string[];

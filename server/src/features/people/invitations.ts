@@ -114,7 +114,7 @@ export async function acceptInvitation(
   const person = await choosePerson(parts, invitation, acceptance);
   const { organization_id: organizationId, invitation_id: invitationId, role } = invitation;
   return inTransaction(db, async (tx) => {
-    // Of two concurrent uses of the link, only one succeeds.
+    // Only one of two concurrent uses of the link succeeds.
     if (!(await deleteInvitation(tx, invitationId))) throw new ApiError(peopleErrors.LINK_OVER);
     if (person.isNew && !(await insertPerson(tx, person))) {
       throw new ApiError('CONFLICT', {

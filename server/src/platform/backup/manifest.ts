@@ -21,7 +21,7 @@ export type DatabasePart = {
   /** A restored database must be past this transaction id; see `transaction-ids.ts`. */
   nextTransactionId: string;
   partitions: { parent: string; name: string; bound: string }[];
-  /** How far each projection has read the event log. */
+  /** The position of each projection in the event log. */
   positions: PositionEntry[];
   sequences: { name: string; lastValue: string; isCalled: boolean }[];
   tables: TableEntry[];

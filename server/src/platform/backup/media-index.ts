@@ -29,7 +29,7 @@ export class MediaIndex {
   readonly #known = new Map<string, Known>();
   readonly #stored = new Set<string>();
   #isChanged = false;
-  /** What this run has added. */
+  /** Number and size of the files that this run has added. */
   readonly added = { files: 0, bytes: 0 };
 
   private constructor(repository: Repository) {

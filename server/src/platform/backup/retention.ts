@@ -5,9 +5,9 @@ import { pruneRecovery } from './recovery/chain.ts';
 import type { Repository } from './repository.ts';
 
 export type Retention = {
-  /** How long to keep backups. The newest one is always kept. */
+  /** Retention of backups. The newest one is always kept. */
   readonly backupsMs: number;
-  /** How far back a point-in-time restore must reach; 0 disables it. */
+  /** Window of point-in-time restores; 0 disables them. */
   readonly recoveryMs: number;
 };
 

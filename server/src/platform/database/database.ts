@@ -13,7 +13,7 @@ import type { Tables } from './tables.ts';
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
-/** How to reach PostgreSQL: a URL, or the connection parameters of the embedded server. */
+/** Connection to PostgreSQL: a URL, or the connection parameters of the embedded server. */
 export type DatabaseConnection =
   | { url: string }
   | { host: string; port: number; user: string; password: string; database: string };

@@ -51,7 +51,7 @@ export type ReplicaOptions = Omit<DatabaseOptions, 'connection' | 'isPooled'> & 
 
 const checkEveryMs = 500;
 const answerWithinMs = 2_000;
-/** How long `upToDate` waits for the replica. */
+/** Time that `upToDate` waits for the replica. */
 const catchUpMs = 2_000;
 const catchUpPollMs = 50;
 

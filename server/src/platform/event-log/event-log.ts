@@ -93,8 +93,8 @@ export type Backlog = {
 };
 
 /**
- * How one position relates to another. `apart`: neither is behind the other, because each includes
- * blocks that the other lacks.
+ * The relation of one position to another. `apart`: neither is behind the other, because each
+ * includes blocks that the other lacks.
  */
 export type LogOrder = 'same' | 'before' | 'after' | 'apart';
 

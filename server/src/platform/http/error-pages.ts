@@ -25,7 +25,7 @@ const adviceByStatus: Record<number, string> = {
   507: 'Free some space on the disk of the service, or lower `REELFEED_MIN_FREE_BYTES`. Nothing was stored.',
 };
 
-/** How a client should handle an error, with code in backticks. */
+/** Advice to clients on handling an error, with code in backticks. */
 export function adviceFor({ status, advice }: ErrorKind): string {
   return advice ?? adviceByStatus[status] ?? 'Do not retry the request unchanged.';
 }

@@ -7,7 +7,7 @@
 type ErrorRule = {
   readonly status: number;
   readonly message: string;
-  /** How a client should handle the error, if the status does not say it. Code in backticks. */
+  /** Advice to clients, if that of the status is not enough. Code in backticks. */
   readonly advice?: string;
 };
 

@@ -6,7 +6,7 @@ import { closeStalled, UnreadAnswers } from './unread-answers.ts';
 
 export type ListenerLimits = {
   headersTimeoutMs: number;
-  /** How long a response may wait for a client that reads none of it. */
+  /** Maximum time that a response waits for a client that reads none of it. */
   stalledAnswerMs: number;
 };
 

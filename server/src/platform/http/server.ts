@@ -60,7 +60,7 @@ export type HttpServerOptions = KeyRules & {
   isClosing: () => boolean;
   bodyTimeoutMs?: number;
   headersTimeoutMs?: number;
-  /** How long a response may wait for a client that reads none of it. */
+  /** Maximum time that a response waits for a client that reads none of it. */
   stalledAnswerMs?: number;
 };
 

@@ -22,7 +22,7 @@ export type Account =
   | { readonly kind: 'namespace'; readonly innerUid: number; readonly innerGid: number }
   | { readonly kind: 'dropped'; readonly uid: number; readonly gid: number };
 
-/** How to start the program so that it runs under the account, with the same pid as the child. */
+/** Returns a command that runs the program under the account, with the same pid as the child. */
 export function invocationFor(account: Account, file: string, args: readonly string[]): Invocation {
   switch (account.kind) {
     case 'own':

@@ -148,7 +148,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** How to start the server of a cluster. */
+/** Options for starting the server of a cluster. */
 export function launchOf(
   cluster: Cluster,
   socketFolder: string,

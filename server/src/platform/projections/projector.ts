@@ -45,7 +45,7 @@ export type ProjectorOptions<Event extends LogEntry> = {
   readonly projections: readonly Projection<Event>[];
   readonly hints?: Hints;
   readonly onPass?: (report: PassReport) => void;
-  /** How long other processes wait before they take over; for tests. */
+  /** Time that other processes wait before they take over; for tests. */
   readonly leaseMs?: number;
 };
 

@@ -42,7 +42,7 @@ export type AttemptResult = { readonly outcome: AttemptOutcome; readonly reason:
 export type JobRunOptions = {
   readonly db: Db;
   readonly log: Logger;
-  /** How long a handler may keep running after its signal has aborted. */
+  /** Time that a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
   /** Aborts when the process cannot wait for the database any longer. */
   readonly patience: AbortSignal;

@@ -33,7 +33,7 @@ const maxQueued = 2_048;
 const maxBatch = 512;
 const sendEveryMs = 1_000;
 const sendTimeoutMs = 5_000;
-/** How long a shutdown waits for queued spans. */
+/** Time that a shutdown waits for queued spans. */
 const drainMs = 5_000;
 
 const kinds: Record<SpanKind, ApiKind> = {

@@ -40,7 +40,7 @@ function hourOfWeek(ms: number): number {
   return (Math.floor(ms / dayMs + 3) % 7) * 24 + Math.floor((ms % dayMs) / hourMs);
 }
 
-/** How many Mondays, Tuesdays and so on of the range have begun. */
+/** Number of Mondays, Tuesdays and so on that have begun in the range. */
 function countWeekdays({ startMs, endMs }: Period, nowMs: number): number[] {
   const days = Array.from({ length: 7 }, () => 0);
   for (let day = startMs; day < endMs && day <= nowMs; day += dayMs) {

@@ -1,5 +1,5 @@
 /**
- * What an event of each kind must contain in `data`. The documentation is generated from this
+ * The required and optional `data` of each kind of event. The documentation is generated from this
  * table.
  */
 import { scopes } from '../labels.ts';

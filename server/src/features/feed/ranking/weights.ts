@@ -1,4 +1,4 @@
-/** How much each signal counts. */
+/** The weights of the signals. */
 import { bySignal, signalNames, signals, type SignalName } from './signals/table.ts';
 
 export type Weights = Readonly<Record<SignalName, number>>;

@@ -18,7 +18,7 @@ export type Edge = {
   readonly lastParts: number;
 };
 
-/** How many parts beyond the next one a player may request. */
+/** Maximum number of parts beyond the next one that a player may request. */
 const advancePartLimit = Math.ceil(3_000 / partTargetMs);
 
 /** @throws {ApiError} VALIDATION_ERROR */

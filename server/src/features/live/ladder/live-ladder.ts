@@ -84,7 +84,7 @@ const maxStartMs = 30_000;
 const maxUntakenBytes = 64 * 1024 * 1024;
 const maxDeaths = 3;
 const deadlineMs = 25 * hourMs;
-/** How long the end of a connection waits for the last segments. */
+/** Time that the end of a connection waits for the last segments. */
 const finishMs = 1_500;
 /** Assumed duration of the very last picture. */
 const lastPictureMs = 33;

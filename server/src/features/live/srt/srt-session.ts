@@ -30,7 +30,7 @@ export type SrtSessionOptions = {
 };
 
 const deadlineMs = 25 * hourMs;
-/** How long to wait for the last media when a connection ends. */
+/** Time to wait for the last media when a connection ends. */
 const finishMs = 5_000;
 /** The most bytes to queue for the media child or the database. */
 const maxUntakenBytes = 32 * 1024 * 1024;

@@ -101,7 +101,7 @@ function layeredPicture({ layers = [], frameRate, width, height }: ClipSpec): st
   return [...sources, `${still(ground.file)},format=yuv420p`, ...overlays].join('');
 }
 
-/** How a clip's video is encoded. */
+/** Encoding options of a clip's video. */
 type PictureCodec = {
   readonly encoder: FFVideoEncoder;
   readonly pixelFormat: { readonly id: AVPixelFormat; readonly name: string };

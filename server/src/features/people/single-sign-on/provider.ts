@@ -20,8 +20,7 @@ export type Claims = Readonly<Record<string, unknown>> & { readonly sub: string 
 
 export type Provider = {
   /**
-   * Where to redirect the browser.
-   * @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
+   * Returns the URL to which to redirect the browser. @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
    */
   begin(token: string): Promise<string>;
   /** Whether a response of the provider is for the browser that holds the token. */

@@ -26,7 +26,7 @@ export type ClaimedDelivery = {
   traceparent: string | null;
 };
 
-/** What the deliveries of one webhook have in common. */
+/** The state that the deliveries of one webhook share. */
 export type ClaimedWebhook = {
   organizationId: OrganizationId;
   webhookId: WebhookId;

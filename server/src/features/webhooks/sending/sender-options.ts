@@ -24,9 +24,9 @@ export type SenderTiming = {
   readonly pollEveryMs: number;
   readonly beatEveryMs: number;
   readonly deadAfterMs: number;
-  /** How long a shutdown waits for sends under way. */
+  /** Time that a shutdown waits for sends in progress. */
   readonly graceMs: number;
-  /** How long a shutdown then waits until the database has recorded their results. */
+  /** Time that a shutdown then waits until the database has recorded their results. */
   readonly recordTimeoutMs: number;
 };
 

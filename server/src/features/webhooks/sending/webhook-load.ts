@@ -1,9 +1,9 @@
-/** What the slots know about a webhook while it has sends, and for a while afterwards. */
+/** The state of a webhook in the slots, kept while it has sends and for a while afterwards. */
 import { Bag, type BagMember } from '../../../platform/bag.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * What limits a send: `quick` and `leisurely` until the response, `unknown` and `slow` only until
+ * The limits on a send: `quick` and `leisurely` until the response, `unknown` and `slow` only until
  * there is a connection. See `slots.ts`.
  */
 export const poolNames = ['quick', 'leisurely', 'unknown', 'slow'] as const;

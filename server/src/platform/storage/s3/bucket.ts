@@ -20,7 +20,7 @@ export type S3Options = {
   readonly region: string | null;
   /** The URL of a compatible server. Null: AWS. */
   readonly endpoint: string | null;
-  /** Where clients reach the bucket, for signed URLs. Null: they don't. */
+  /** URL at which clients reach the bucket, for signed URLs, or null if they do not. */
   readonly publicEndpoint: string | null;
   /** Whether URLs have the bucket in the path rather than in the host name. */
   readonly pathStyle: boolean;

@@ -18,7 +18,7 @@ export type SignalContext = {
   readonly statistics: ItemStatistics;
   /** `statistics.signalsOf`, computed once for the signals of one entry. */
   readonly countedOf: ItemStatistics['signalsOf'];
-  /** How much the viewer likes tags and authors. */
+  /** The viewer's affinities to tags and authors. */
   readonly affinities: { readonly tags: Affinities; readonly authors: Affinities };
   /** The viewer's taste inferred from the behaviour of others, or null if unknown. */
   readonly taste: Taste | null;
