@@ -77,7 +77,7 @@ test('commands reach the service on this machine, whoever has signed its certifi
   const hook = `whk_${'0'.repeat(26)}`;
   const since = ['--since', '2026-01-01T00:00:00Z'];
   const answer = await runCommand(['webhooks', 'recover', hook, ...since], { env });
-  assert.match(answer.stderr, /was answered 404/);
+  assert.match(answer.stderr, /returned 404/);
   const checked = await runCommand(['doctor', '--json'], {
     env: { ...env, REELFEED_DATA_DIR: path.join(folder, 'data') },
   });

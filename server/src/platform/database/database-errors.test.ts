@@ -106,7 +106,7 @@ test('nobody listening, an unknown host and an absent socket mean away', async (
     assert.equal(isDatabaseAway(failure), true, failure.message);
     assert.equal(await isReachable(database.db), false);
     const problem = connectionProblem(failure) ?? '';
-    assert.match(problem, /^PostgreSQL can't be reached: .{5,}\. Check that it runs/);
+    assert.match(problem, /^Cannot reach PostgreSQL: .{5,}\. Check that it is running/);
     assert.doesNotMatch(problem, /hunter2/);
   }
 });

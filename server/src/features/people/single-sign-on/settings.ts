@@ -24,7 +24,7 @@ export function isLoopback({ hostname }: URL): boolean {
 }
 
 export function domains(): Parser<readonly Domain[]> {
-  const problem = 'a comma list of domains, such as example.com or example.com=org_…';
+  const problem = 'a comma-separated list of domains, such as example.com or example.com=org_…';
   return (raw) => {
     const found: Domain[] = [];
     for (const [name, id] of pairs(raw)) {
@@ -39,7 +39,7 @@ export function domains(): Parser<readonly Domain[]> {
 }
 
 export function mappedRoles(): Parser<readonly MappedRole[]> {
-  const problem = `a comma list such as staff=viewer, with the roles ${roles.join(', ')}`;
+  const problem = `a comma-separated list such as staff=viewer, with the roles ${roles.join(', ')}`;
   return (raw) => {
     const found: MappedRole[] = [];
     for (const [value, name] of pairs(raw)) {

@@ -113,7 +113,7 @@ describe('verifyWebhook', () => {
         /signature/,
       );
       refuses(() => verifyWebhook(body, { ...headers, [name]: undefined }, secret), /missing/);
-      refuses(() => verifyWebhook(body, { ...headers, [name]: ['a', 'b'] }, secret), /twice/);
+      refuses(() => verifyWebhook(body, { ...headers, [name]: ['a', 'b'] }, secret), /duplicated/);
     }
     refuses(() => verifyWebhook(body, headers, newSecret()), /signature/);
   });
