@@ -100,7 +100,7 @@ export async function attemptDelivery(
     };
   };
   if (keys instanceof Error) {
-    return ended({ type: 'not made', reason: 'secret cannot be decrypted' }, keys);
+    return ended({ type: 'not made', reason: 'unreadable secret' }, keys);
   }
   const { deliveryId, kind, occurredAtMs } = outgoing;
   try {

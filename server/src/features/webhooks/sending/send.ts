@@ -105,7 +105,7 @@ export function logAttempt(
 ): void {
   const { webhook, claim, result } = sending;
   const isUnreadable =
-    result?.end.type === 'not made' && result.end.reason === 'secret cannot be decrypted';
+    result?.end.type === 'not made' && result.end.reason === 'unreadable secret';
   writeAttemptLine(log, {
     organizationId: webhook.organizationId,
     webhookId: claim.webhookId,
