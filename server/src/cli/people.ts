@@ -78,10 +78,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
           await auditEverywhere(tx, personId, 'createResetLink', { type: 'command_line' });
           return createResetLink(tx, publicUrl, personId);
         });
-        return print(json, { url }, [
-          url,
-          'The link sets a new password. It works once and expires in an hour.',
-        ]);
+        return print(json, { url }, [url, 'The link resets the password once, within an hour.']);
       }
       case 'remove-second-factor': {
         const { personId } = await requireAccount(db, address);
@@ -89,9 +86,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
           await removeTotp(tx, personId);
           await auditEverywhere(tx, personId, 'removeSecondFactor', { type: 'command_line' });
         });
-        return print(json, { id: personId }, [
-          `Removed the second factor of ${address}, who now signs in with only a password.`,
-        ]);
+        return print(json, { id: personId }, [`Removed the second factor of ${address}.`]);
       }
       case 'remove-passkeys': {
         const { personId } = await requireAccount(db, address);

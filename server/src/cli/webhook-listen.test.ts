@@ -133,7 +133,10 @@ test('--events filters, and names what there is', async () => {
   const args = ['webhooks', 'listen', '--events', 'content.gone'];
   const unknown = await runCommand(args, { env });
   assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /unknown event "content\.gone"\. The known events are .*\bcontent\.ready\b/);
+  assert.match(
+    unknown.stderr,
+    /unknown event "content\.gone"\. The known events are .*\bcontent\.ready\b/,
+  );
   const away = await runCommand(['webhooks', 'listen'], {
     env: { ...env, REELFEED_PUBLIC_URL: 'http://127.0.0.1:9' },
   });

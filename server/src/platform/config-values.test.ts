@@ -65,7 +65,11 @@ test('a list drops blanks, a choice is exact, choices take several', () => {
     ['api', ['api']],
     ['worker , api', ['worker', 'api']],
   ]);
-  refuses(choices(['api', 'worker']), ['', 'api,', 'api,web', 'API'], /comma-separated list of api, worker/);
+  refuses(
+    choices(['api', 'worker']),
+    ['', 'api,', 'api,web', 'API'],
+    /comma-separated list of api, worker/,
+  );
 });
 
 test('an http URL has neither query nor user, and ends without a slash', () => {

@@ -34,7 +34,7 @@ export const backupsCommand: Command = async ({ env, json, positionals: [target]
         `${id}  ${rows} rows, ${mediaFiles} media files, Reelfeed ${version}`,
     ),
     moments === null
-      ? 'There is no archived database log, so \`restore --to\` is not available.'
+      ? 'There is no archived database log, so `restore --to` is not available.'
       : `\`restore --to\` can restore any moment from ${moments.from} to ${moments.to}.`,
   ]);
 };

@@ -104,8 +104,7 @@ export function logAttempt(
   fate: RecordFate,
 ): void {
   const { webhook, claim, result } = sending;
-  const isUnreadable =
-    result?.end.type === 'not made' && result.end.reason === 'unreadable secret';
+  const isUnreadable = result?.end.type === 'not made' && result.end.reason === 'unreadable secret';
   writeAttemptLine(log, {
     organizationId: webhook.organizationId,
     webhookId: claim.webhookId,
