@@ -17,7 +17,7 @@ export type EventLoad = {
   seconds: number;
   /** Whether ids are in chronological order (UUIDv7), like those of the client library. */
   orderedIds?: boolean;
-  /** How long a connection waits after a 503; default 0. */
+  /** Wait of a connection after a 503; default 0. */
   pauseAfterRefusalMs?: number;
 };
 

@@ -1,4 +1,4 @@
-/** What an attacker with only the publishable key can do to an item and to all others. */
+/** Measures what an attacker with only the publishable key can do to an item and to all others. */
 import { randomUUID } from 'node:crypto';
 import { call, send, type Tenant } from './quality-ours.ts';
 import { median, type Row } from './report.ts';

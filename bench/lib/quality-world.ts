@@ -27,7 +27,7 @@ export type Clip = {
 export type Watcher = {
   readonly name: string;
   readonly country: string;
-  /** How much each topic is liked, from 0 to 1, before and after tastes change. */
+  /** Preference for each topic, from 0 to 1, before and after tastes change. */
   readonly interests: readonly (readonly number[])[];
 };
 
@@ -116,7 +116,7 @@ function pick(random: Random): number {
   return Math.floor(random() * topicCount);
 }
 
-/** How much a viewer likes a clip in the end, from 0 to 1. */
+/** A viewer's overall preference for a clip, from 0 to 1. */
 export function appealOf(world: World, viewer: Watcher, clip: Clip, visit: number): number {
   const interests = viewer.interests[visit >= world.driftsAt ? 1 : 0];
   const appeal = 0.75 * (interests?.[clip.topic] ?? 0) + 0.25 * clip.quality;
@@ -128,7 +128,7 @@ export function gradeOf(world: World, viewer: Watcher, clip: Clip, visit: number
   return Math.min(4, Math.floor(appealOf(world, viewer, clip, visit) * 5));
 }
 
-/** What a viewer does with a clip in a visit, whatever else is shown. */
+/** A viewer's behavior with a clip in a visit, independent of what else is shown. */
 export function decisionOf(world: World, viewer: Watcher, clip: Clip, visit: number): Decision {
   const random = randomFrom(`${viewer.name} ${visit} ${clip.title}`);
   const appeal = appealOf(world, viewer, clip, visit);

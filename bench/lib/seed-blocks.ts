@@ -55,7 +55,7 @@ export class BlockSeeder {
 
 export type ReadCost = { readonly pages: number; readonly ms: number };
 
-/** What `work` costs the log: mean storage pages and median time. Runs it once as a warm-up. */
+/** The cost of `work` to the log: mean storage pages and median time. Runs it once as a warm-up. */
 export async function costOfReading(
   db: Db,
   rounds: number,

@@ -130,5 +130,5 @@ test('an id that would change the path is a mistake of the caller', async (t) =>
 
 test('a publishable key is refused', () => {
   const options = { baseUrl: 'http://localhost', secretKey: 'rf_pk_test' };
-  assert.throws(() => createAdmin(options), /needs a secret key/);
+  assert.throws(() => createAdmin(options), /requires a secret key/);
 });

@@ -86,7 +86,7 @@ type Call = {
 /** Creates a client for the whole API of one service. Throws `TypeError` for invalid options. */
 export function createAdmin(options: AdminOptions): Admin {
   if (options.secretKey.startsWith('rf_pk_')) {
-    throw new TypeError('The admin client needs a secret key (rf_sk_…), not a publishable one.');
+    throw new TypeError('The admin client requires a secret key (rf_sk_…), not a publishable key.');
   }
   return adminOver({
     ...openTransport(options, options.secretKey, 'secretKey'),
@@ -148,7 +148,7 @@ async function send(
 function fillIn(path: string, values: Readonly<Record<string, string | number>>): string {
   const filled = path.replace(/\{(\w+)\}/g, (_braces, name: string) => {
     const value = values[name];
-    if (value === undefined || value === '') throw new TypeError(`${path} needs path.${name}`);
+    if (value === undefined || value === '') throw new TypeError(`${path} requires path.${name}`);
     // URL parsers remove such a segment, even if it is encoded.
     if (value === '.' || value === '..') throw new TypeError(`path.${name} cannot be "${value}"`);
     return encodeURIComponent(value);
@@ -175,7 +175,7 @@ async function uploadFile(
   const opened = await send(transport, 'post', '/v1/content/upload', call);
   const { id, uploadUrl } = dataOf(opened);
   if (typeof id !== 'string' || typeof uploadUrl !== 'string') {
-    throw new TypeError('The service opened no upload.');
+    throw new TypeError('The service did not create an upload.');
   }
   await upload(file, { ...options, uploadUrl, fetch: transport.fetch });
   return dataOf(await send(transport, 'get', '/v1/content/{id}', { path: { id }, signal }));

@@ -21,7 +21,7 @@ export type Targeting = {
   readonly userSegments?: readonly string[];
 };
 
-/** What the caller currently knows about the viewer. */
+/** The caller's current knowledge of the viewer. */
 export type Audience = {
   readonly country?: string | null;
   readonly device?: Device | null;

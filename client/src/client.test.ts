@@ -273,7 +273,7 @@ test('a service that lives below a path is reached below that path', async (cont
 
 test('secret keys, keys that fit no header and other protocols are refused before any request', () => {
   const baseUrl = 'http://localhost:1';
-  assert.throws(() => createReelfeed({ baseUrl, publishableKey: 'rf_sk_x' }), /secret key/);
+  assert.throws(() => createReelfeed({ baseUrl, publishableKey: 'rf_sk_x' }), /Secret keys/);
   assert.throws(() => createReelfeed({ baseUrl, publishableKey: 'rf_pk_ü\n' }), /ASCII/);
   assert.throws(() => createReelfeed({ baseUrl, publishableKey: '' }), /ASCII/);
   assert.throws(() => createReelfeed({ baseUrl: 'file:///etc', publishableKey: 'k' }), /https/);

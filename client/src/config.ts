@@ -43,7 +43,7 @@ export async function readConfig(
   if (!isConfig(data)) {
     throw new ReelfeedError({
       code: 'INVALID_RESPONSE',
-      message: 'The answer is not a configuration.',
+      message: 'The response is not a configuration.',
       status: 200,
       requestId: null,
       retryAfterMs: null,

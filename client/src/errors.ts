@@ -24,7 +24,7 @@ export class ReelfeedError extends Error {
   readonly code: string;
   readonly status: number | null;
   readonly requestId: string | null;
-  /** How long the service asked callers to wait, or null if it did not. */
+  /** The wait that the service requested, or null if it requested none. */
   readonly retryAfterMs: number | null;
   readonly details: readonly ErrorDetail[];
 
@@ -56,7 +56,7 @@ export function errorFromResponse(response: Response, body: unknown): ReelfeedEr
   const meta = isRecord(body) && isRecord(body['meta']) ? body['meta'] : {};
   return new ReelfeedError({
     code: textOr(error['code'], `HTTP_${response.status}`),
-    message: textOr(error['message'], `The service answered with status ${response.status}.`),
+    message: textOr(error['message'], `The service responded with status ${response.status}.`),
     status: response.status,
     requestId: textOr(meta['requestId'], response.headers.get('x-request-id')),
     retryAfterMs: parseRetryAfterMs(response.headers.get('retry-after'), Date.now()),

@@ -357,9 +357,9 @@ export class EventSender {
 }
 
 function messageOf(error: unknown): string {
-  return `The event is not JSON: ${error instanceof Error ? error.message : 'it cannot be read'}`;
+  return `The event cannot be serialized as JSON: ${error instanceof Error ? error.message : 'unknown error'}`;
 }
 
 function closedTooEarly(): Error {
-  return new Error('The event sender was closed before every event had its answer.');
+  return new Error('The event sender was closed before all events were acknowledged.');
 }

@@ -102,7 +102,7 @@ test('`track` never throws: what is not JSON is reported as refused', async (con
     refused.map(({ code }) => code).toSorted(),
     [...Array<string>(5).fill('NOT_JSON'), ...Array<string>(4).fill('VALIDATION_ERROR')].toSorted(),
   );
-  assert.match(refused[0]?.message ?? '', /not JSON/);
+  assert.match(refused[0]?.message ?? '', /serialized as JSON/);
 });
 
 test('every request tells when it was sent, also when it is repeated', async (context) => {

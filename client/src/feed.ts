@@ -87,7 +87,7 @@ export async function readItem(
   const body = await getJson(transport, path, parameters, signal);
   const data = isRecord(body) ? body['data'] : undefined;
   if (isFeedItem(data)) return data;
-  throw invalidResponse('The answer is not an item.', null);
+  throw invalidResponse('The response is not an item.', null);
 }
 
 function feedParameters(viewer: Viewer, query: FeedQuery): URLSearchParams {
@@ -125,7 +125,7 @@ function parseFeedPage(body: unknown): FeedPage {
   const requestId = stringOrNull(meta['requestId']);
   const items = Array.isArray(data) ? data.filter(isFeedItem) : [];
   if (!Array.isArray(data) || (items.length === 0 && data.length > 0)) {
-    throw invalidResponse('The answer is not a feed page.', requestId);
+    throw invalidResponse('The response is not a feed page.', requestId);
   }
   const nextCursor = stringOrNull(meta['nextCursor']);
   const hasMore = meta['hasMore'];

@@ -15,7 +15,7 @@ const contentId: string = hasBrowser ? (await createItem(pages.service)).id : ''
 const bundled = hasBrowser ? await bundleClient() : '';
 
 type Setting = {
-  /** Where the browser finds the library. */
+  /** The URL of the library in the browser. */
   readonly library: string;
   readonly baseUrl: string;
   readonly publishableKey: string;

@@ -27,7 +27,7 @@ export async function createPlaybackToken(
   if (!isToken(data)) {
     throw new ReelfeedError({
       code: 'INVALID_RESPONSE',
-      message: 'The answer is not a playback token.',
+      message: 'The response is not a playback token.',
       status: 200,
       requestId: null,
       retryAfterMs: null,

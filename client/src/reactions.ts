@@ -25,7 +25,7 @@ export async function readReactions(
   }
   throw new ReelfeedError({
     code: 'INVALID_RESPONSE',
-    message: 'The answer does not say what the viewer likes.',
+    message: 'The response is not a list of reactions.',
     status: 200,
     requestId: null,
     retryAfterMs: null,

@@ -5,7 +5,7 @@ import { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { atEnd } from '../../server/test/database.ts';
 
-/** What happens to a request: it gets the service's response, loses it, or gets another one. */
+/** The fate of a request: it gets the service's response, loses it, or gets another one. */
 export type Passage = 'pass' | 'lose answer' | ((response: ServerResponse) => void);
 
 export type Relay = {

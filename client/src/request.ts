@@ -131,7 +131,7 @@ function readBody(response: Response, text: string): unknown {
   if (body !== undefined) return body;
   throw new ReelfeedError({
     code: 'INVALID_RESPONSE',
-    message: 'The answer is not JSON. Is the base URL that of a Reelfeed service?',
+    message: 'The response is not JSON. Does baseUrl point to a Reelfeed service?',
     status: response.status,
     requestId: response.headers.get('x-request-id'),
     retryAfterMs: null,
@@ -142,7 +142,7 @@ function readBody(response: Response, text: string): unknown {
 function noAnswer(timedOut: boolean, cause: unknown): ReelfeedError {
   return new ReelfeedError({
     code: timedOut ? 'TIMEOUT' : 'NETWORK_ERROR',
-    message: timedOut ? 'The service did not answer in time.' : 'The service cannot be reached.',
+    message: timedOut ? 'The service did not respond in time.' : 'The service cannot be reached.',
     status: null,
     requestId: null,
     retryAfterMs: null,

@@ -1,4 +1,4 @@
-/** Where a service is, and how long to wait for it. */
+/** The address of a service and the timeout for its responses. */
 export type ConnectionOptions = {
   /**
    * The base URL of the service, such as `https://video.example.com` or
@@ -13,7 +13,7 @@ export type ConnectionOptions = {
   readonly retryDelayMs?: number | undefined;
 };
 
-/** How a client in a browser or an app reaches a service. */
+/** Connection options of a client in a browser or an app. */
 export type ServiceOptions = ConnectionOptions & {
   /** A publishable key (`rf_pk_…`). Secret keys must never reach a browser and are rejected. */
   readonly publishableKey: string;
@@ -33,7 +33,7 @@ export type Transport = {
 /** Throws `TypeError` for invalid options. */
 export function createTransport(options: ServiceOptions): Transport {
   if (options.publishableKey.startsWith('rf_sk_')) {
-    throw new TypeError('A secret key must stay on your server: use a publishable key (rf_pk_…).');
+    throw new TypeError('Secret keys must stay on your server. Use a publishable key (rf_pk_…).');
   }
   return openTransport(options, options.publishableKey, 'publishableKey');
 }

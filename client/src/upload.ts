@@ -93,7 +93,7 @@ async function findOffset(file: Blob, options: UploadOptions): Promise<number> {
   const asked = await send('HEAD', options);
   if (asked.ok) {
     if (Number(asked.headers.get('upload-length')) !== file.size) {
-      throw failure('CONFLICT', 'This upload was begun with a file of another length.', 422);
+      throw failure('CONFLICT', 'This upload was started with a file of a different length.', 422);
     }
     return offsetOf(asked);
   }
@@ -118,7 +118,7 @@ async function succeed(sent: Promise<Response>): Promise<Response> {
 function offsetOf(response: Response): number {
   const header = response.headers.get('upload-offset');
   if (header !== null && /^\d{1,15}$/.test(header)) return Number(header);
-  throw failure('INVALID_RESPONSE', 'The answer names no Upload-Offset.', response.status);
+  throw failure('INVALID_RESPONSE', 'The response has no Upload-Offset header.', response.status);
 }
 
 async function send(
@@ -142,7 +142,7 @@ async function send(
     return await (given ?? globalThis.fetch)(uploadUrl, init);
   } catch (error) {
     throw end.signal.aborted
-      ? failure('TIMEOUT', 'The service did not answer in time.', null, error)
+      ? failure('TIMEOUT', 'The service did not respond in time.', null, error)
       : failure('NETWORK_ERROR', 'The service cannot be reached.', null, error);
   } finally {
     clearTimeout(timer);

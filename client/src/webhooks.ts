@@ -216,8 +216,8 @@ export type WebhookEvent<Data = unknown> = {
 
 export type VerifyWebhookOptions = {
   /**
-   * How far the sending time may differ from now, in either direction. Default 300. Infinity
-   * accepts requests of any age, such as recorded ones in tests.
+   * Maximum difference between the sending time and now in seconds, in either direction. Default
+   * 300. Infinity accepts requests of any age, such as recorded ones in tests.
    */
   readonly toleranceSeconds?: number;
 };
@@ -259,7 +259,7 @@ export function verifyWebhook<Data = unknown>(
     /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/.test(key) || /^whpk_[A-Za-z0-9+/]{43}=$/.test(key);
   if (all.length === 0 || !all.every(isKey)) {
     throw new TypeError(
-      'A secret starts with whsec_, a public key with whpk_: give the whole text that the service gave.',
+      'A secret starts with whsec_ and a public key with whpk_. Pass the complete value that the service returned.',
     );
   }
   const keys = all.filter((key) => key.startsWith('whsec_'));
@@ -321,17 +321,17 @@ function requireSignature(given: readonly string[], right: readonly string[]): v
       if (bytes.length === expected.length && timingSafeEqual(bytes, expected)) matches += 1;
     }
   }
-  if (matches === 0) throw new WebhookVerificationError('No signature is right.');
+  if (matches === 0) throw new WebhookVerificationError('No signature matches.');
 }
 
 function requireFresh(sentAt: string, toleranceSeconds: number): void {
   const seconds = /^\d{1,12}$/.test(sentAt) ? Number(sentAt) : Number.NaN;
   if (Number.isNaN(seconds)) {
-    throw new WebhookVerificationError('The header webhook-timestamp is not a number of seconds.');
+    throw new WebhookVerificationError('The webhook-timestamp header is not a number of seconds.');
   }
   if (Math.abs(Date.now() / 1_000 - seconds) > toleranceSeconds) {
     throw new WebhookVerificationError(
-      'The request was sent too long ago, or a clock is wrong: see webhook-timestamp.',
+      'The webhook-timestamp header is too far from the current time: the request is too old, or a clock is wrong.',
     );
   }
 }
@@ -341,14 +341,14 @@ function readHeader(headers: WebhookHeaders, name: string): string | null {
   // Frameworks give header names in lower case; a plain object may use any case.
   const found = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);
   const values = found.flatMap(([, value]) => value ?? []);
-  if (values.length > 1) throw new WebhookVerificationError(`The header ${name} came twice.`);
+  if (values.length > 1) throw new WebhookVerificationError(`The ${name} header is duplicated.`);
   return values[0] ?? null;
 }
 
 function requireHeader(headers: WebhookHeaders, name: string): string {
   const value = readHeader(headers, name);
   if (value === null || value === '') {
-    throw new WebhookVerificationError(`The header ${name} is missing.`);
+    throw new WebhookVerificationError(`The ${name} header is missing.`);
   }
   return value;
 }
@@ -360,5 +360,5 @@ function parseBody(body: Buffer): object {
   } catch {
     // Reported below: a validly signed body that is not JSON isn't from the service.
   }
-  throw new WebhookVerificationError('The body is no JSON object.');
+  throw new WebhookVerificationError('The body is not a JSON object.');
 }

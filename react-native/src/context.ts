@@ -19,7 +19,7 @@ export const ReelfeedPlace = createContext<ReelfeedContext | null>(null);
 /** Throws an `Error` outside a `ReelfeedProvider`. */
 export function useReelfeed(): ReelfeedContext {
   const context = useContext(ReelfeedPlace);
-  if (context === null) throw new Error('Use this inside of a <ReelfeedProvider>.');
+  if (context === null) throw new Error('This hook must be used inside a <ReelfeedProvider>.');
   return context;
 }
 

@@ -19,7 +19,7 @@ import { type Connection } from './connection.ts';
 export type FeedOptions = Pick<FeedQuery, 'tags' | 'section' | 'author' | 'country'> & {
   /** Id of the first item, which may be unlisted; the feed follows. */
   readonly start?: string | undefined;
-  /** How the viewer came to `start`. Default: `share`. */
+  /** The viewer's route to `start`. Default: `share`. */
   readonly entryPoint?: 'share' | 'direct' | undefined;
   /** Called for each engagement event. */
   readonly onEvent?: ((event: EngagementEvent) => void) | undefined;

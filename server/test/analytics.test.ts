@@ -62,7 +62,7 @@ test('a day of traffic that was sent shuffled and twice is answered as it is rec
   };
   assert.deepEqual(await read('overview', hours), recount.overview(hours));
   assert.deepEqual(await read('content', range), recount.content(range));
-  // How much feedback counts depends on the credibility of viewers; see `reports.test.ts`.
+  // The weight of feedback depends on the credibility of viewers; see `reports.test.ts`.
   const { feedback, ...item } = (await read(`content/${ids[0]}`, hours)) as { feedback: unknown };
   assert.ok(feedback);
   assert.deepEqual(item, recount.item(ids[0] ?? '', hours));

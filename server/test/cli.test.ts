@@ -55,11 +55,11 @@ test('help lists the commands, by every name it has', async () => {
 
 test('what is typed wrong ends with 2 and the usage, before anything is made', async () => {
   const wrong: [RegExp, ...string[]][] = [
-    [/There is no command "bogus"/, 'bogus'],
-    [/There is no command "constructor"/, 'constructor'],
-    [/does not take "now"/, 'start', 'now'],
-    [/does not take "x"/, 'doctor', 'x'],
-    [/does not take "x"/, 'migrate', 'status', 'x'],
+    [/Unknown command "bogus"/, 'bogus'],
+    [/Unknown command "constructor"/, 'constructor'],
+    [/does not accept "now"/, 'start', 'now'],
+    [/does not accept "x"/, 'doctor', 'x'],
+    [/does not accept "x"/, 'migrate', 'status', 'x'],
     [/Usage: reelfeed migrate/, 'migrate', 'down'],
     [/Usage: reelfeed org/, 'org', 'create'],
     [/reelfeed keys list/, 'keys', 'create', '--type', 'admin', '--name', 'x'],
@@ -107,12 +107,12 @@ test('a database out of reach ends every command with 1 and a clear line without
   const commands = [['start'], ['keys', 'list']];
   const answers = await Promise.all(commands.map((args) => runCommand(args, { env: away })));
   for (const answer of answers) {
-    failed(answer, 1, /^PostgreSQL can't be reached: .*ECONNREFUSED.*DATABASE_URL\.\n$/);
+    failed(answer, 1, /^Cannot reach PostgreSQL: .*ECONNREFUSED.*DATABASE_URL\.\n$/);
     assert.doesNotMatch(answer.stderr, /hunter2/);
   }
   const { code, stdout } = await runCommand(['doctor'], { env: away });
   assert.equal(code, 1);
-  assert.match(stdout, /^PROBLEM Database +PostgreSQL can't be reached: .*ECONNREFUSED/m);
+  assert.match(stdout, /^PROBLEM Database +Cannot reach PostgreSQL: .*ECONNREFUSED/m);
   assert.match(stdout, /Problems found: 1\.\n$/);
   assert.doesNotMatch(stdout, /hunter2/);
 });
@@ -132,10 +132,10 @@ test('a data directory that cannot be one is named, not taken for a running serv
 
 test('doctor finds nothing wrong where nothing was started yet, and makes nothing', async () => {
   const output = succeeded(await reelfeed('doctor'));
-  assert.match(output, /^note {4}Data directory +.*is made by the first start$/m);
+  assert.match(output, /^note {4}Data directory +.*will be created at the first start$/m);
   assert.match(output, /^ok {6}PostgreSQL +embedded 18/m);
   assert.match(output, /^ok {6}Media engine/m);
-  assert.match(output, /No problem was found\.\n$/);
+  assert.match(output, /No problems found\.\n$/);
   assert.equal(await isThere(dataDir), false);
 });
 
@@ -179,7 +179,7 @@ test('without a running service: migrate, organizations and keys', async () => {
   const second = succeeded(await reelfeed('org', 'create', 'Second'));
   assert.match(
     second,
-    /^Organization +org_\S+\nSecret key +rf_sk_\S+\nPublishable key +rf_pk_\S+\n.*shown this once/,
+    /^Organization +org_\S+\nSecret key +rf_sk_\S+\nPublishable key +rf_pk_\S+\n.*will not be shown again/,
   );
   const organizations = JSON.parse(succeeded(await reelfeed('org', 'list', '--json')));
   assert.deepEqual(
@@ -194,7 +194,7 @@ test('without a running service: migrate, organizations and keys', async () => {
   failed(
     await reelfeed('keys', 'list'),
     2,
-    /Choose the organization by --org <id>:\n +org_.*\n +org_.*Müller/,
+    /Choose an organization with --org <id>:\n +org_.*\n +org_.*Müller/,
   );
   const listed = succeeded(await reelfeed('keys', 'list', '--org', created.organizationId));
   assert.equal(listed.split('\n').length, 3);
@@ -211,7 +211,7 @@ test('start by the launcher prints keys once and warns of variables that no sett
   service.url = await ready(running);
   const { stdout, stderr: log } = running.output;
   service.secretKey = /Secret key +(rf_sk_\S+)/.exec(stdout)?.[1] ?? '';
-  assert.match(stdout, /Publishable key +rf_pk_\S+\n.*shown this once/);
+  assert.match(stdout, /Publishable key +rf_pk_\S+\n.*will not be shown again/);
   const warning = log.split('\n').find((line) => line.includes('REELFEED_PORT'));
   assert.match(warning ?? '', /"level":"warn".*unknown environment variable/);
   const { status } = await send(`${service.url}/v1/keys`, 'GET', { key: service.secretKey });
@@ -256,8 +256,11 @@ test('beside a running service: keys made by the command line work, revoked ones
   const printed = succeeded(
     await reelfeed('keys', 'create', '--type', 'publishable', '--name', 'web'),
   );
-  assert.match(printed, /^rf_pk_\S+\nThe key is shown this once: keep it\.\n$/);
-  assert.match(succeeded(await reelfeed('keys', 'revoke', made.id)), /is revoked\. .*five seconds/);
+  assert.match(printed, /^rf_pk_\S+\nThe key will not be shown again\. Store it now\.\n$/);
+  assert.match(
+    succeeded(await reelfeed('keys', 'revoke', made.id)),
+    /^Revoked key_\S+ .*five seconds/,
+  );
   await eventually(
     'the key to be refused',
     async () => ((await status()) === 401 ? true : null),
@@ -296,7 +299,7 @@ test('doctor names a garbage key, a taken port, an open data directory and a hos
   );
   assert.match(
     await problem({ REELFEED_DATA_DIR: garbage, REELFEED_SECRET_KEY: 'garbage' }),
-    /^PROBLEM Settings +REELFEED_SECRET_KEY is not a secret key.*\n +→ Set it to what/m,
+    /^PROBLEM Settings +REELFEED_SECRET_KEY is not a valid Reelfeed secret key.*\n +→ Set it to the output/m,
   );
   const taken = createServer((_request, reply) => reply.end('another program'));
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
@@ -311,9 +314,9 @@ test('doctor names a garbage key, a taken port, an open data directory and a hos
   assert.match(output, new RegExp(`^PROBLEM Port +Port ${port} on .* is in use by another`, 'm'));
   assert.match(
     output,
-    /^PROBLEM Data directory +every user .* may write to .*\n +→ Run chmod o-w/m,
+    /^PROBLEM Data directory +\S+ is writable by every user.*\n +→ Run chmod o-w/m,
   );
-  assert.match(output, /^PROBLEM Public URL +the host feed\.invalid .* has no address/m);
+  assert.match(output, /^PROBLEM Public URL +the host feed\.invalid .* cannot be resolved/m);
 });
 
 test('doctor and migrate beside a running service', async () => {
@@ -356,7 +359,7 @@ test('an older Node starts the installed Node 24', async (t) => {
   const { code, stdout } = await runCommand(['doctor', '--json'], { env, node: old });
   assert.equal(code, 0, stdout);
   assert.match(JSON.parse(stdout).findings[0].detail, /^v(2[4-9]|[3-9]\d)\./);
-  failed(await runCommand(['bogus'], { env, node: old }), 2, /no command "bogus"/);
+  failed(await runCommand(['bogus'], { env, node: old }), 2, /Unknown command "bogus"/);
 });
 
 async function findOldNode(): Promise<string | null> {

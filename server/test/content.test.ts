@@ -306,7 +306,7 @@ test('retry is for failed items whose bytes are there', async () => {
   await query(service, `update content set upload_status = 'error' where content_id = $1`, [id]);
   const withoutBytes = await service.call('POST', `/v1/content/${id}/retry`);
   assertCode(withoutBytes, 409, 'CONFLICT');
-  assert.match(withoutBytes.body.error.message, /bytes never arrived/);
+  assert.match(withoutBytes.body.error.message, /file never arrived/);
   await query(
     service,
     `update content set source_key = 'sources/x', error_code = 'PROCESSING_FAILED',

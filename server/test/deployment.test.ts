@@ -64,7 +64,7 @@ test('the image copies what there is, leaves tests out, and runs as a user witho
   for (const name of workspaces.workspaces) assert(copied.includes(`${name}/package.json`), name);
 });
 
-/** What the image's stages copy from the repository, as pairs of source and target. */
+/** The files that the image's stages copy from the repository, as pairs of source and target. */
 const stages = read('Dockerfile')
   .split(/^FROM /m)
   .slice(1)

@@ -201,7 +201,7 @@ test(
     await eventually('the import to wait', async () => {
       const jobs = `select last_error from job where name = 'import-media'`;
       const [job] = await query(service, jobs);
-      return /no room/i.test(String(job?.['last_error'])) ? true : null;
+      return /storage is full/.test(String(job?.['last_error'])) ? true : null;
     });
     const item = (await service.call('GET', `/v1/content/${id}`)).body.data;
     assert.deepEqual([item.uploadStatus, item.errorReason], ['pending', null]);
@@ -326,7 +326,7 @@ test(
     );
     const log = await eventually('the log to be written again', async () => {
       const text = await readFile(path.join(service.disk, 'log'), 'utf8');
-      return text.includes('the log can be written again') && text.endsWith('\n') ? text : null;
+      return text.includes('log output works again') && text.endsWith('\n') ? text : null;
     });
     for (const line of log.trimEnd().split('\n')) JSON.parse(line);
     service.child.kill('SIGTERM');

@@ -33,7 +33,7 @@ await service.call('POST', '/v1/metrics', { body: metric });
 const database = openDatabase({ connection: service.connection, poolSize: 2, log: silentLog });
 atEnd(() => database[Symbol.asyncDispose]());
 
-/** What must not be found: the id, and its hashes as stored in tables, in hexadecimal. */
+/** Values that must not be found: the id, and its hashes as stored in tables, in hexadecimal. */
 async function needlesOf(userId: string): Promise<Map<string, string>> {
   const [organization] = await query(
     service,

@@ -34,7 +34,7 @@ describe('values that can not be', () => {
     assert.equal(problem?.code, 'VALIDATION_ERROR');
     assert.equal(
       problem?.message,
-      'data.currentTime: must not be beyond data.duration by more than 5 % and 2 seconds',
+      'data.currentTime: must not exceed data.duration by more than 5 % and 2 seconds',
     );
     assert.equal(await judge(progress({ currentTime: 12.5, duration: 10 })), null);
     assert.equal(await judge(progress({ currentTime: 900, duration: 0 })), null, 'unknown length');

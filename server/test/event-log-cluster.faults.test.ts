@@ -177,6 +177,6 @@ test(
     for (const node of [0, 1, 2]) await cluster.kill(node);
     const ended = await startMain({ env }).ended;
     assert.equal(ended.code, 1);
-    assert.match(ended.stderr + ended.stdout, /NATS for the event log does not answer/);
+    assert.match(ended.stderr + ended.stdout, /The NATS server of the event log/);
   },
 );

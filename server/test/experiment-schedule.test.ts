@@ -93,7 +93,7 @@ test('an end that comes too early is said, and a running experiment may end late
   assert.equal(created.status, 201, created.text);
   const { id, warnings } = created.body.data;
   assert.equal(warnings[0].code, 'ENDS_TOO_EARLY');
-  assert.match(warnings[0].message, /after 3 whole days \(UTC\).*judged after 7/);
+  assert.match(warnings[0].message, /after 3 whole days \(UTC\).*evaluated after 7/);
   assert.equal((await post(`/${id}/start`)).status, 200);
   const patch = (body: object) => service.call('PATCH', `/v1/experiments/${id}`, { body });
   refused(await patch({ endsAt: inDays(2) }), 400, 'VALIDATION_ERROR', /later than/);

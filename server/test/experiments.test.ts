@@ -150,7 +150,7 @@ test('wrong definitions are refused by the field', async () => {
   const three = (traffic: number[], ids = ['a', 'b', 'c']) =>
     traffic.map((share, index) => ({ id: ids[index], name: 'V', traffic: share }));
   const wrong: [change: object, text: RegExp][] = [
-    [{ variants: three([0.33, 0.33, 0.33]) }, /sum to 1\.0; it sums to 0\.99/],
+    [{ variants: three([0.33, 0.33, 0.33]) }, /sum to 1\.0, but sums to 0\.99/],
     [{ variants: three([0.5, 0.25, 0.25], ['a', 'b', 'a']) }, /variants\[2\]\.id/],
     [{ variants: three([1]) }, /variants/],
     [
@@ -176,7 +176,7 @@ test('wrong definitions are refused by the field', async () => {
     [{ variants: variants({ 'player.speed': [2] }) }, /config\.player\.speed/],
     [{ variants: variants({ 'player speed': 2 }) }, /is no name of a setting/],
     [{ type: 'ranking', variants: variants({ weights: { clicks: 1 } }) }, /weights\.clicks/],
-    [{ type: 'ranking', variants: variants({ weights: none }) }, /at least one above 0/],
+    [{ type: 'ranking', variants: variants({ weights: none }) }, /at least one weight above 0/],
     [{ type: 'ranking', variants: variants({ weights: { recency: -1 } }) }, /weights\.recency/],
     [{ type: 'ranking', variants: variants({ recency: 1 }) }, /config\.recency/],
     [{ targetingRules: { devices: ['tv'] } }, /devices/],

@@ -16,7 +16,7 @@ const processes = [service, second] as const;
 const viewers = 200;
 const itemCount = 110;
 const pageSize = 12;
-/** How long the processes may take to notice a change on a busy machine. */
+/** Time that the processes may take to notice a change on a busy machine. */
 const settledMs = 3_000;
 
 test('200 viewers page through a changing library on two processes', async (context) => {

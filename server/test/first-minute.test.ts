@@ -39,5 +39,5 @@ test('the first start says what to do next in four lines, and each of them works
   await started.ended;
   const again = startMain({ env, cwd });
   await ready(again);
-  assert.doesNotMatch(again.output.stdout, /rf_sk_|What to do next/);
+  assert.doesNotMatch(again.output.stdout, /rf_sk_|Next steps/);
 });

@@ -221,7 +221,7 @@ function holdsPromise(value: Node, checker: Checker): boolean {
   return members.some((one) => /^(readonly )?[[(]*Promise(WithResolvers)?</.test(one));
 }
 
-/** Where a function is suspended or left. */
+/** The points at which a function is suspended or left. */
 function isPause(node: Node): boolean {
   return (
     isAwaitExpression(node) ||

@@ -328,7 +328,7 @@ test('limit and other parameters are read strictly, on every list', async () => 
     );
   }
   const twice = await service.call('GET', '/v1/content?tags=a&tags=b');
-  assert.equal(twice.body.error.message, 'query.tags: must be given once');
+  assert.equal(twice.body.error.message, 'query.tags: must be given exactly once');
 });
 
 test('an id of another form is 404, however long or odd it is', async () => {

@@ -147,7 +147,7 @@ test('an object of an allowed bucket comes with the credentials of the service; 
   assert.match(results[3].error.message, /REELFEED_IMPORT_BUCKETS/);
   const id = (index: number) => results[index].item.id;
   const absent = await settledItem(service, id(1), 'error');
-  assert.equal(absent.errorReason.message, 'The source is not in its bucket.');
+  assert.equal(absent.errorReason.message, 'The source does not exist in its bucket.');
   await settledItem(service, id(2), 'ready');
   const ready = await settledItem(service, id(0), 'ready');
   assert.ok(ready.duration > 0);
@@ -176,8 +176,8 @@ test('an item says either a source or images, and fails alone where it does not 
     /contentType: must be video/,
     /images/,
     /images/,
-    /videoQuality: is for videos only/,
-    /autoScrollInterval: is for image carousels only/,
+    /videoQuality: is allowed only for videos/,
+    /autoScrollInterval: is allowed only for image carousels/,
     /images\[1\]\.sourceUrl: /,
   ];
   for (const [index, pattern] of told.entries()) {

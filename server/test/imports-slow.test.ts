@@ -57,7 +57,7 @@ async function importUrls(key: string, kind: 'slow' | 'fast', count: number): Pr
   return body.data.results.map(({ item }: { item: { id: string } }) => item.id);
 }
 
-/** How long a fast import of a new organization takes until its bytes arrive. */
+/** Time that a fast import of a new organization takes until its bytes arrive. */
 async function fastImport(name: string): Promise<number> {
   const { secretKey } = await createOrganization(service, name);
   const startedAt = performance.now();

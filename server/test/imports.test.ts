@@ -140,8 +140,8 @@ test('each fault of a source ends in its own reason, told by content.errored', a
   const cases: [path: string, code: string, message: RegExp][] = [
     ['/missing', 'SOURCE_UNREACHABLE', /status 404/],
     ['/forbidden', 'SOURCE_UNREACHABLE', /status 403/],
-    ['/page', 'UNSUPPORTED_MEDIA', /no supported|not a supported/],
-    ['/empty', 'UNSUPPORTED_MEDIA', /no bytes/],
+    ['/page', 'UNSUPPORTED_MEDIA', /not a supported/],
+    ['/empty', 'UNSUPPORTED_MEDIA', /empty/],
     ['/large', 'TOO_LARGE', /more than|larger than/],
     ['/endless', 'TOO_LARGE', /more bytes|larger than/],
     ['/inward', 'SOURCE_UNREACHABLE', /public address/],

@@ -77,7 +77,7 @@ test('a target that hangs fails with a sentence, and the broadcast goes on', asy
   assert.equal(made.body.data.name, '127.0.0.1');
   assert.equal(made.body.data.keyEnd, '');
   const [failed] = await targetsOf(stream, 'failed');
-  assert.equal(failed.message, 'The server does not answer.');
+  assert.equal(failed.message, 'The server does not respond.');
   const { recordedSeconds } = await read(stream);
   await eventually('the broadcast to go on', async () =>
     (await read(stream)).recordedSeconds > recordedSeconds ? true : null,
@@ -90,10 +90,10 @@ test('a target that hangs fails with a sentence, and the broadcast goes on', asy
 test('what is refused', async () => {
   const stream = await createStream(service);
   for (const [url, reason] of [
-    ['rtmp://10.1.2.3/live', /does not lead to a public address/],
+    ['rtmp://10.1.2.3/live', /does not resolve to a public address/],
     ['https://example.com/live', /must start with rtmp:\/\/ or rtmps:\/\//],
     ['rtmp://user:secret@127.0.0.1/live', /user name or password/],
-    [`${ownUrl}?token=secret`, /must have no query/],
+    [`${ownUrl}?token=secret`, /must not have a query string/],
   ] as const) {
     const refused = await addTarget(stream, { url, streamKey: 'a-key' });
     assert.equal(refused.status, 400, url);

@@ -121,7 +121,7 @@ test('a newcomer with the right key takes over at once, without losing what was 
   await eventually('a discontinuity', async () =>
     /#EXT-X-DISCONTINUITY\n/.test(await text(mediaUrl(shown.streamingUrl))) ? true : null,
   );
-  // Of several encoders that connect with one key at the same time, one remains.
+  // Only one of several encoders that connect with one key at the same time remains.
   const many = await Promise.all([1, 2, 3].map(() => publish(port, stream.streamKey)));
   await second.publisher.closed;
   const open = await eventually('one to be left', async () => {

@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const folder = await temporaryFolder();
 const project = path.join(folder, 'project');
 
-/** What a guide assumes: values of the reader's own program, and third-party packages. */
+/** The assumptions of a guide: values of the reader's own program, and third-party packages. */
 const given: Record<string, string> = {
   'docs/events.md': 'declare const contentId: string;\ndeclare const page: { feedId: string };\n',
   'docs/react-native.md': '',

@@ -28,7 +28,7 @@ test('a pooler without a direct URL or without settings is explained; then every
   };
   const without = await startMain({ env }).ended;
   assert.equal(without.code, 1);
-  assert.match(without.stderr, /DATABASE_URL leads to a pooler.*REELFEED_DATABASE_DIRECT_URL/s);
+  assert.match(without.stderr, /DATABASE_URL points to a pooler.*REELFEED_DATABASE_DIRECT_URL/s);
 
   const whole = { ...env, REELFEED_DATABASE_DIRECT_URL: direct };
   const unset = await startMain({ env: whole }).ended;

@@ -264,7 +264,7 @@ test('an item whose bytes are gone fails instead of waiting for ever; a retry fi
   await rm(source);
   const gone = await again();
   assert.equal(gone.errorReason.code, 'PROCESSING_FAILED');
-  assert.match(gone.errorReason.message, /bytes are gone/);
+  assert.match(gone.errorReason.message, /original file no longer exists/);
 });
 
 test('an item whose further renditions fail says so, plays on, and gets them by a retry', async () => {

@@ -71,7 +71,7 @@ test('no path that follows from public answers opens a protected item without a 
   }
   assert.ok(open.length > 15, `${open.length} files`);
 
-  // What a viewer sees without requesting a token: the feed and its items.
+  // The data that a viewer sees without requesting a token: the feed and its items.
   const key = service.publishableKey;
   const feed = await service.call('GET', '/v1/feed?limit=50', { key });
   assert.equal(feed.body.data.length, 2);

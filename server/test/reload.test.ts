@@ -60,7 +60,7 @@ test('SIGHUP applies what can be applied, and garbage changes nothing', async ()
     'REELFEED_PUBLIC_URL=https://other.example.com',
     'REELFEED_NO_SETTING=1',
   );
-  const done = await reload(/^settings were reloaded$/);
+  const done = await reload(/^settings reloaded$/);
   assert.deepEqual(done.applied.toSorted(), [
     'REELFEED_ADDRESS_LIMIT_PAGES',
     'REELFEED_BACKUP_KEEP',
@@ -79,13 +79,13 @@ test('SIGHUP applies what can be applied, and garbage changes nothing', async ()
   await send(`${url}/v1/feed?second`, 'GET', { key });
   await eventually('the request in the log', async () => (isLogged('/v1/feed') ? true : null));
 
-  const failed = /^settings were not reloaded: those before stay in effect$/;
+  const failed = /^settings not reloaded: the previous ones stay in effect$/;
   await write('REELFEED_MAX_UPLOAD_BYTES=lots', 'REELFEED_LOG_LEVEL=loud');
   const wrong = await reload(failed);
   assert.match(wrong.problem, /REELFEED_LOG_LEVEL: "loud" .* REELFEED_MAX_UPLOAD_BYTES: "lots"/);
   await write('REELFEED_MAX_UPLOAD_BYTES=3MB', '<<<<<<< hunter2');
   const garbage = await reload(failed);
-  assert.match(garbage.problem, /^REELFEED_ENV_FILE: line 2 of .* is no NAME=value\.$/);
+  assert.match(garbage.problem, /^REELFEED_ENV_FILE: line 2 of .* is not NAME=value\.$/);
   assert.ok(!running.output.stderr.includes('hunter2'));
   await rm(file);
   assert.match((await reload(failed)).problem, /^REELFEED_ENV_FILE: cannot read .*ENOENT/);

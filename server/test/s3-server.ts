@@ -17,7 +17,7 @@ type Upload = { name: string; parts: Map<number, StoredObject>; initiated: Date 
 export type Fault = {
   /** The operation that fails, such as `PutObject`. Default: all. */
   operation?: string;
-  /** How many times. Default 1. */
+  /** Number of times. Default 1. */
   times?: number;
   /**
    * An error code with its status, a connection closed before the response, a truncated response,

@@ -111,7 +111,7 @@ test('while the bucket refuses, media and readiness are 503, and the feed goes o
     const { status, body } = await service.call('GET', '/readyz');
     return status === 503 ? body : null;
   });
-  assert.equal(checks.storage, 'is out of reach');
+  assert.equal(checks.storage, 'is unreachable');
   assert.equal((await service.call('GET', '/v1/feed')).body.data.length, 1);
   const refused = await putSample(service, 'faststart.mp4');
   assert.equal(refused.status, 503, refused.text);

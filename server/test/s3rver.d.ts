@@ -1,4 +1,4 @@
-/** What tests use of a package without types. */
+/** Types for the parts of an untyped package that tests use. */
 declare module '@20minutes/s3rver' {
   type Options = {
     address: string;

@@ -67,7 +67,7 @@ test('a page passes as often as the limit says, and another address does not not
   assert.equal(refused.status, 429);
   const { error } = JSON.parse(refused.text) as { error: { code: string; message: string } };
   assert.equal(error.code, 'RATE_LIMITED');
-  assert.match(error.message, /^An address is limited to 5 such requests in 60 seconds\.$/);
+  assert.match(error.message, /^Each address is limited to 5 such requests in 60 seconds\.$/);
   const retryAfter = Number(refused.headers['retry-after']);
   assert.ok(retryAfter >= 50 && retryAfter <= 66, `${retryAfter} seconds`);
   assert.equal((await ask('/docs/', attacker)).status, 429, 'all pages count together');

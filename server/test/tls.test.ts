@@ -77,7 +77,7 @@ test('commands reach the service on this machine, whoever has signed its certifi
   const hook = `whk_${'0'.repeat(26)}`;
   const since = ['--since', '2026-01-01T00:00:00Z'];
   const answer = await runCommand(['webhooks', 'recover', hook, ...since], { env });
-  assert.match(answer.stderr, /was answered 404/);
+  assert.match(answer.stderr, /returned 404/);
   const checked = await runCommand(['doctor', '--json'], {
     env: { ...env, REELFEED_DATA_DIR: path.join(folder, 'data') },
   });
@@ -122,9 +122,9 @@ test('a new pair is taken however it comes, and one that cannot be used is not',
     (now) => now !== before,
   );
   const messages = (text: RegExp) => lines.filter(({ msg = '' }) => text.test(msg));
-  assert.equal(messages(/^the certificate was replaced$/).length, 1);
+  assert.equal(messages(/^certificate replaced$/).length, 1);
 
-  const kept = /^the new certificate was not taken: the old one stays in use$/;
+  const kept = /^new certificate rejected; the old one stays in use$/;
   const problems = () => messages(kept).map(({ problem = '' }) => problem);
   const wrong = async (expected: RegExp) => {
     const known = problems().length;
@@ -134,7 +134,7 @@ test('a new pair is taken however it comes, and one that cannot be used is not',
   };
   const other = await issue();
   await writeFile(path.join(second, 'cert.pem'), other.cert.slice(0, 200));
-  await wrong(/cert\.pem holds no certificate in PEM\.$/);
+  await wrong(/cert\.pem contains no PEM certificate\.$/);
   await writeFile(path.join(second, 'cert.pem'), other.cert);
   await wrong(/key\.pem is not the key of the first certificate in .*cert\.pem\.$/);
   await put(second, await authority.issue(['localhost'], { expired: true }));
@@ -158,8 +158,8 @@ test('a start with a pair that cannot be used ends with one sentence', async () 
       /^REELFEED_TLS_KEY: .* is not the key of the first certificate/,
       { ...good, key: expired.key },
     ],
-    [/^REELFEED_TLS_KEY: .* holds no private key in PEM/, { ...good, key: 'x' }],
-    [/^REELFEED_TLS_CERT: .* holds no certificate in PEM\.$/, { ...good, cert: good.key }],
+    [/^REELFEED_TLS_KEY: .* contains no PEM private key/, { ...good, key: 'x' }],
+    [/^REELFEED_TLS_CERT: .* contains no PEM certificate\.$/, { ...good, cert: good.key }],
   ];
   for (const [message, pair] of cases) {
     await write(pair);
@@ -172,6 +172,6 @@ test('a start with a pair that cannot be used ends with one sentence', async () 
     message: /^REELFEED_TLS_KEY: cannot read \/nowhere: ENOENT/,
   });
   await assert.rejects(startService({ REELFEED_TLS_REDIRECT_PORT: '8080' }), {
-    message: /^REELFEED_TLS_REDIRECT_PORT needs a public URL that begins with https\.$/,
+    message: /^REELFEED_TLS_REDIRECT_PORT requires a public URL that starts with https\.$/,
   });
 });

@@ -160,7 +160,7 @@ test('bytes that are not media are refused, and a terminated upload is gone', as
   assert.equal(ended.status, 204);
   assert.equal((await call('HEAD', first.url, {})).status, 404);
   const item = await settledItem(service, first.id, 'error');
-  assert.match(item.errorReason.message, /ended by its sender/);
+  assert.match(item.errorReason.message, /terminated by its sender/);
 });
 
 test('a page of an allowed origin may upload, by PUT and by tus; no other one', async () => {

@@ -124,7 +124,7 @@ test('an error that comes again and again ends the process with exit code 1', as
   process.kill(service.pid, 'SIGUSR2');
   const { code, stderr } = await service.ended;
   assert.equal(code, 1);
-  assert.match(stderr, /the process ends because of uncaught errors/);
+  assert.match(stderr, /process exiting because of uncaught errors/);
 });
 
 test('a stop signal during the restart, and an error during a stop, end the process', async () => {

@@ -8,8 +8,8 @@ const keptUsers = 8;
 const keptChanges = 50;
 
 /**
- * How long a change overrides an older response of the service, from the time it was made or the
- * page was reopened: its event may still be queued.
+ * Time for which a change overrides an older response of the service, counted from when it was made
+ * or the page was reopened: its event may still be queued.
  */
 const changeStandsMs = 60_000;
 

@@ -65,7 +65,7 @@ function videoSlide(item: FeedItem): Slide[] {
   if (url === null && !item.protected) {
     // A stream that has ended has no address until its recording is ready.
     if (item.contentType === 'live_stream') return [];
-    throw new TypeError(`The ${item.contentType} has no address to play from.`);
+    throw new TypeError(`The ${item.contentType} has no streaming URL.`);
   }
   return [{ id: item.id, item, media: { kind: 'video', url }, member: null }];
 }

@@ -18,7 +18,7 @@ export type Sample = {
 const progressSeconds = 5;
 /** A shorter stop is a late frame, which nobody notices. */
 const shortestStallMs = 100;
-/** How far a position may get ahead of the clock between two samples of smooth playback. */
+/** Maximum lead of a position over the clock between two samples of smooth playback. */
 const clockSlackSeconds = 0.25;
 
 /**
@@ -38,7 +38,7 @@ export class ViewMeter {
   #wantedAtMs: number | null = null;
   #hasBeenPaused = false;
   #hasStarted = false;
-  /** How often the end was reached, in total and as of the last report. */
+  /** Number of times the end was reached, in total and as of the last report. */
   #ends = 0;
   #toldEnds = 0;
   #watched = 0;
@@ -181,7 +181,7 @@ type Played = {
   readonly loops: boolean;
 };
 
-/** What was played between two samples, or null if the player was paused or seeked. */
+/** The stretch played between two samples, or null if the player was paused or seeked. */
 function playedBetween(last: Sample, sample: Sample): Played | null {
   if (last.paused) return null;
   const maxSeconds = (sample.atMs - last.atMs) / 1_000 + clockSlackSeconds;

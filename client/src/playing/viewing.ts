@@ -7,7 +7,7 @@ import { ViewMeter, type Sample } from './view-meter.ts';
 /** Why a clip can't be played. */
 export type PlaybackFailure = { readonly code: string; readonly message: string };
 
-/** How the viewer has come to a slide. */
+/** The viewer's route to a slide. */
 export type Arrival = {
   /** Place in the feed, starting at 0. */
   readonly position: number;

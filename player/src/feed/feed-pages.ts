@@ -12,7 +12,7 @@ type Readers = {
   recall(ids: readonly string[]): void;
 };
 
-/** Where the items come from: the feed, a link into it, or the one item that the page wants. */
+/** The source of the items: the feed, a link into it, or the one item that the page shows. */
 export class FeedPages {
   readonly #options: PlayerOptions;
   readonly #readers: Readers;

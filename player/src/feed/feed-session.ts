@@ -45,7 +45,7 @@ export type SessionOptions = {
   /** The only item to play; null for a feed. */
   readonly contentId: string | null;
   readonly axis: Axis;
-  /** How the viewer has come to the item to start with. */
+  /** The viewer's route to the first item. */
   readonly entryPoint: 'share' | 'direct';
   readonly articleCard: () => ((item: FeedItem) => ArticleCard | null) | null;
   /** An address with the placeholder `{id}` for an item's id; null for the service's own page. */

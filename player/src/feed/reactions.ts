@@ -16,7 +16,7 @@ export type ReactionParts = {
   readonly recall: ((contentIds: readonly string[]) => Promise<KnownReactions>) | null;
 };
 
-/** What a viewer does with the active slide other than watching it. */
+/** A viewer's actions on the active slide other than watching it. */
 export class Reactions {
   readonly #parts: ReactionParts;
   readonly #viewing: Viewing;

@@ -55,14 +55,14 @@ export function sourceOf(
   return { id, isBroadcast: item.isLive, address, view };
 }
 
-/** Where a protected clip can be watched now. Throws when that is not permitted. */
+/** Returns the current URL of a protected clip. Throws if access is denied. */
 async function permittedUrl(
   permissions: PlayerOptions['permissions'],
   view: ItemView,
 ): Promise<string> {
   const permission = await permissions.of(view.slide.item);
   const url = webAddress(permission.streamingUrl);
-  if (url === null) throw new Error('The permission names no address.');
+  if (url === null) throw new Error('The playback token has no streaming URL.');
   view.permit(permission);
   return url;
 }

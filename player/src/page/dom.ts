@@ -15,7 +15,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
 export function find<T extends Element>(root: ParentNode, selector: string, type: new () => T): T {
   const found = root.querySelector(selector);
   if (!(found instanceof type))
-    throw new Error(`The template has no ${type.name} at "${selector}".`);
+    throw new Error(`The template has no ${type.name} matching "${selector}".`);
   return found;
 }
 

@@ -32,7 +32,7 @@ export type PlaybackState =
   | 'blocked'
   | 'failed';
 
-/** Where a slot shows itself. */
+/** The view in which a slot renders. */
 export type PlaybackView = {
   mount(video: HTMLVideoElement): void;
   showState(state: PlaybackState): void;
@@ -46,7 +46,10 @@ export type PlaybackSource = {
   readonly id: string;
   /** A broadcast: it is watched at its latest moment, and does not begin again at its end. */
   readonly isBroadcast: boolean;
-  /** Where the master playlist is; asked for at each load, because a protected clip's expires. */
+  /**
+   * Returns the URL of the master playlist. Called at each load, because that of a protected clip
+   * expires.
+   */
   address(): Promise<string>;
   readonly view: PlaybackView;
 };
@@ -239,7 +242,7 @@ export class Playback {
     const isCurrent = (): boolean => this.#source === source && this.#state !== 'failed';
     const isNative = usesNativeHls();
     if (!isNative && !canFeedVideo()) {
-      this.#fail('NO_MEDIA_SOURCE', 'This browser plays no HLS.');
+      this.#fail('NO_MEDIA_SOURCE', 'This browser cannot play HLS.');
       return;
     }
     try {

@@ -272,7 +272,7 @@ export class ItemView implements PlaybackView {
     return names.map((name) => this.#part(name, HTMLImageElement));
   }
 
-  /** How wide the thumbnail should be, in the pixels of the screen. */
+  /** The desired width of the thumbnail in device pixels. */
   get #leastWidth(): number {
     if (this.#savesBytes) return 0;
     return this.#part('.frame', HTMLElement).clientWidth * Math.min(2, devicePixelRatio);

@@ -6,7 +6,7 @@ export const drainDelayBesideOthersMs = 10_000;
 const findOthersTimeoutMs = 1_000;
 
 /**
- * How long to keep serving after the stop signal. With several processes there is a load balancer,
+ * Time to keep serving after the stop signal. With several processes there is a load balancer,
  * which needs time to notice the change of `/readyz`.
  */
 export async function drainDelayMs(config: Config, db: Db, ownName: string): Promise<number> {

@@ -80,7 +80,7 @@ export class Ending implements Disposable {
     if (!this.hasFailed || signal.aborted) return;
     const restarts = this.#restartedAt.length;
     if (restarts >= maxRestarts || process.execve === undefined) {
-      this.#options.log.error({ restarts }, 'the process ends because of uncaught errors');
+      this.#options.log.error({ restarts }, 'process exiting because of uncaught errors');
       process.exitCode = 1;
       return;
     }
@@ -114,7 +114,7 @@ export class Ending implements Disposable {
     this.#errors += 1;
     this.#ownErrors += 1;
     if (this.#ownErrors <= maxLoggedErrors) {
-      log.error({ err: error, origin }, 'uncaught error: the process closes and starts again');
+      log.error({ err: error, origin }, 'uncaught error: shutting down and restarting');
     }
     if (this.#stop.signal.aborted) process.exitCode = 1;
     this.#deadline ??= setTimeout(() => void this.#stopClosing(), closeWithinMs);
@@ -125,7 +125,7 @@ export class Ending implements Disposable {
    * A resource that the error broke may never finish closing, so closing is given up after a while.
    */
   async #stopClosing(): Promise<void> {
-    this.#options.log.error('closing after an uncaught error took too long');
+    this.#options.log.error('shutdown after an uncaught error timed out');
     await this.finish();
     process.exit(1);
   }

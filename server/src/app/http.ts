@@ -120,7 +120,7 @@ async function listenForPlain(
   if (port === 0) return;
   if (!publicUrl.startsWith('https:')) {
     throw new ConfigurationError(
-      'REELFEED_TLS_REDIRECT_PORT needs a public URL that begins with https.',
+      'REELFEED_TLS_REDIRECT_PORT requires a public URL that starts with https.',
     );
   }
   const redirecting = await redirectToHttps({ port, host }, publicUrl).catch(
@@ -140,7 +140,7 @@ const leastDatabaseBytes = 16 * 2 ** 20;
  */
 function readinessChecks({ db, storage }: PlatformParts, config: Config): ReadinessCheck[] {
   return [
-    { name: 'database', check: async () => ((await isReachable(db)) ? null : 'is out of reach') },
+    { name: 'database', check: async () => ((await isReachable(db)) ? null : 'is unreachable') },
     ...(config.databaseUrl === null ? [{ name: 'disk', check: () => checkDisk(config) }] : []),
     {
       name: 'storage',
@@ -154,12 +154,12 @@ function readinessChecks({ db, storage }: PlatformParts, config: Config): Readin
 
 async function checkDisk({ dataDir }: Config): Promise<string | null> {
   const { bavail, bsize } = await statfs(dataDir);
-  return bavail * bsize < leastDatabaseBytes ? 'is full: the database has no room to write' : null;
+  return bavail * bsize < leastDatabaseBytes ? 'is full: the database cannot write' : null;
 }
 
 /** This text is public, so it names no bucket. `reelfeed doctor` tells the reason. */
 function outOfReach(error: unknown): string {
-  if (error instanceof StorageUnavailableError) return 'is out of reach';
+  if (error instanceof StorageUnavailableError) return 'is unreachable';
   throw error;
 }
 

@@ -14,7 +14,7 @@ import type { ServedCertificate } from '../platform/tls/served-certificate.ts';
 export function observeRequests(metrics: Metrics): RequestObserver {
   const duration = metrics.histogram({
     name: 'http_server_request_duration_seconds',
-    help: 'Time from the request to the end of its answer.',
+    help: 'Time from the request to the end of its response.',
     labels: ['method', 'route', 'status'],
   });
   return ({ method, route, statusCode, durationMs }) =>
@@ -25,7 +25,7 @@ export function observeRequests(metrics: Metrics): RequestObserver {
 export function observeRefusals(metrics: Metrics): (kind: LimitedKind) => void {
   const refused = metrics.counter({
     name: 'address_limited_requests_total',
-    help: 'Requests without a key of their own that were refused because their address is at its limit, by kind of route.',
+    help: 'Requests rejected by the rate limit per IP address, by kind of route.',
     labels: ['kind'],
   });
   for (const kind of limitedKinds) refused.add(0, { kind });
@@ -36,12 +36,12 @@ export function observeRefusals(metrics: Metrics): (kind: LimitedKind) => void {
 export function observeAttempts(metrics: Metrics): (report: AttemptReport) => void {
   const attempts = metrics.counter({
     name: 'job_attempts_total',
-    help: 'Attempts at background jobs by outcome.',
+    help: 'Background job attempts by outcome.',
     labels: ['job', 'outcome'],
   });
   const duration = metrics.histogram({
     name: 'job_attempt_duration_seconds',
-    help: 'Time that an attempt at a background job took.',
+    help: 'Duration of background job attempts.',
     labels: ['job'],
     buckets: [0.01, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 1_800, 7_200],
   });
@@ -58,13 +58,16 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
 export function observeStorage(metrics: Metrics, log: Logger): S3Observer {
   const duration = metrics.histogram({
     name: 'storage_request_duration_seconds',
-    help: 'Time of an operation on the S3 bucket with its retries, by operation and outcome (ok, absent, unsupported, error).',
+    help: 'Duration of S3 operations including retries, by operation and outcome (ok, absent, unsupported, error).',
     labels: ['operation', 'outcome'],
   });
   return ({ operation, outcome, durationMs }) => {
     duration.observe(durationMs / 1_000, { operation, outcome });
     if (outcome === 'unsupported') {
-      log.info({ operation }, 'the S3 server does not know an operation, and is not asked again');
+      log.info(
+        { operation },
+        'the S3 server does not support an operation, which will not be tried again',
+      );
     }
   };
 }
@@ -84,7 +87,7 @@ export function collectServiceMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'db_client_connections',
-    help: 'Database connections of this process; waiting are requests for one.',
+    help: 'Database connections of this process by state; waiting counts requests for a connection.',
     labels: ['state'],
     collect: () =>
       Object.entries(database.connections()).map(([state, value]) => ({
@@ -96,14 +99,14 @@ export function collectServiceMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'tls_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate that clients are shown expires, in seconds since 1970; none without TLS.',
+    help: 'Expiry of the TLS certificate in Unix time; absent without TLS.',
     collect: () =>
       certificate === null ? [] : [{ labels: {}, value: certificate.expiresAt.getTime() / 1_000 }],
   });
   metrics.collected({
     type: 'gauge',
     name: 'job_queue_depth',
-    help: 'Background jobs in the queue by name and state.',
+    help: 'Queued background jobs by name and state.',
     labels: ['job', 'state'],
     collect: async () =>
       (await queueStats(database.db)).map(({ name, state, jobs }) => ({
@@ -114,7 +117,7 @@ export function collectServiceMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'job_oldest_due_age_seconds',
-    help: 'How long the oldest due job has been waiting.',
+    help: 'Time that the oldest due job has been waiting.',
     labels: ['job', 'state'],
     collect: async () =>
       (await queueStats(database.db)).map(({ name, state, oldestDueAgeMs }) => ({
@@ -125,7 +128,7 @@ export function collectServiceMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'jobs_running',
-    help: 'Attempts under way in this process.',
+    help: 'Job attempts running in this process.',
     labels: ['job'],
     collect: () =>
       [...(workers()?.running() ?? [])].map(([job, value]) => ({ labels: { job }, value })),
@@ -133,7 +136,7 @@ export function collectServiceMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'disk_free_bytes',
-    help: 'Free space on the disk of the media files, or with S3 on that of the unfinished ones.',
+    help: 'Free space on the disk that holds media files or, with S3, unfinished media files.',
     collect: () => storage.scratch.freeBytes(),
   });
 }
@@ -143,7 +146,7 @@ function collectReplica(metrics: Metrics, heavyReads: HeavyReads): void {
   metrics.collected({
     type: 'gauge',
     name: 'db_read_replica_state',
-    help: 'What the read replica does: used, behind or away. In the last two, the primary answers.',
+    help: 'State of the read replica: used, behind or away. When it is behind or away, reads go to the primary.',
     labels: ['state'],
     collect: () => {
       const state = heavyReads.state();
@@ -153,7 +156,7 @@ function collectReplica(metrics: Metrics, heavyReads: HeavyReads): void {
   metrics.collected({
     type: 'gauge',
     name: 'db_read_replica_lag_seconds',
-    help: 'An upper bound of how far the read replica is behind.',
+    help: 'Upper bound of the replication lag of the read replica.',
     collect: () => {
       const state = heavyReads.state();
       if (state === null || state.is === 'away' || state.lagMs === null) return [];

@@ -212,7 +212,7 @@ async function openPostgres(
   }
   if (config.databaseReadUrl !== null) {
     throw new ConfigurationError(
-      'REELFEED_DATABASE_READ_URL needs DATABASE_URL: the embedded PostgreSQL has no replica.',
+      'REELFEED_DATABASE_READ_URL requires DATABASE_URL: the embedded PostgreSQL has no replica.',
     );
   }
   const dataDir = shutdown.add(
@@ -233,7 +233,7 @@ async function openPostgres(
 function openEgress(config: Config, metrics: Metrics): Egress {
   const blocked = metrics.counter({
     name: 'egress_blocked_total',
-    help: 'Outgoing requests that were refused because their target is not a public address.',
+    help: 'Outgoing requests blocked because their target is not a public address.',
   });
   return createEgress({
     allow: parseAllowList(config.egressAllow),

@@ -54,7 +54,7 @@ function writeReport(
   try {
     writeFileSync(path.join(dataDir, reportFile), JSON.stringify(reload), { mode: 0o600 });
   } catch (error) {
-    log.warn({ err: error }, 'the report of the reload could not be written');
+    log.warn({ err: error }, 'could not write the result of the reload');
   }
 }
 
@@ -65,13 +65,13 @@ function reload({ env, live, level, log }: Reloading): void {
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const problem = error.message.replaceAll(/\s*\n\s*/g, ' ');
-    log.error({ problem }, 'settings were not reloaded: those before stay in effect');
+    log.error({ problem }, 'settings not reloaded: the previous ones stay in effect');
     writeReport(live.values, { applied: [], needRestart: [], problem }, log);
     return;
   }
   const report = live.replace(next);
   level.current = live.values.logLevel;
-  log.warn(report, 'settings were reloaded');
+  log.warn(report, 'settings reloaded');
   writeReport(live.values, { ...report, problem: null }, log);
   for (const variable of unknownVariables(settings, env)) {
     log.warn({ variable }, 'unknown environment variable: no setting has this name');

@@ -62,7 +62,7 @@ export async function runService(env: NodeJS.ProcessEnv, options: RunOptions = {
     await serve(config, { ...options, log, measure }, ending.signal);
   } catch (error) {
     if (!ending.hasFailed) throw error;
-    log.error({ err: error }, 'closing after an uncaught error failed');
+    log.error({ err: error }, 'shutdown after an uncaught error failed');
   }
   await ending.finish();
 }
@@ -100,13 +100,13 @@ function collectRunMetrics(metrics: Metrics, ending: Ending, output: LogOutput):
   metrics.collected({
     type: 'counter',
     name: 'process_uncaught_errors_total',
-    help: 'Exceptions and rejections that nobody handled; each makes the process close and start again.',
+    help: 'Uncaught exceptions and unhandled rejections; each makes the process shut down and restart.',
     collect: () => ending.errors,
   });
   metrics.collected({
     type: 'counter',
     name: 'log_lines_dropped_total',
-    help: 'Log lines that could not be written in time and found no room to wait.',
+    help: 'Log lines dropped because the log buffer was full.',
     collect: () => output.dropped,
   });
 }
@@ -115,7 +115,7 @@ function announce(service: Service, config: Config, consoleKey: string | null): 
   const lines = ['', `  Reelfeed is ready: ${service.listeningUrl ?? config.roles.join(', ')}`];
   if (service.listeningUrl !== null) {
     if (consoleKey !== null) {
-      lines.push(`  Signs you in once  ${service.consoleLink(consoleKey)}`);
+      lines.push(`  One-time sign-in   ${service.consoleLink(consoleKey)}`);
     }
     lines.push(
       `  Console            ${service.publicUrl}/console/`,
@@ -132,7 +132,7 @@ function announceKeys({ secretKey, publishableKey }: FreshKeys): void {
   const lines = [''];
   if (secretKey !== null) lines.push(`  Secret key         ${secretKey}`);
   if (publishableKey !== null) lines.push(`  Publishable key    ${publishableKey}`);
-  lines.push('  These keys are shown this once: keep them.');
+  lines.push('  These keys will not be shown again. Store them now.');
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
@@ -143,10 +143,10 @@ function announceSteps({ publicUrl, listeningUrl }: Service, keys: FreshKeys): v
   const upload = `curl ${publicUrl}/v1/content/upload -H "Authorization: Bearer ${secretKey}"`;
   const script = `<script type="module" src="${publicUrl}/player/reelfeed-feed.js"></script>`;
   const lines = [
-    '  What to do next:',
+    '  Next steps:',
     `  1. Upload a clip   ${upload} -F title="My first clip" -F file=@clip.mp4`,
     `  2. Watch it        ${publicUrl}/feed?key=${publishableKey}`,
-    `  3. See what is up  ${publicUrl}/console/ (sign in with the secret key)`,
+    `  3. Open console    ${publicUrl}/console/ (sign in with the secret key)`,
     `  4. Embed the feed  ${script}<reelfeed-feed key="${publishableKey}"></reelfeed-feed>`,
   ];
   process.stdout.write(`${lines.join('\n')}\n\n`);

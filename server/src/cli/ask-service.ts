@@ -42,7 +42,7 @@ export async function askService(
     throw new ServiceAwayError(noServiceAt(input), { cause: error });
   });
   if (answer.ok) return JSON.parse(text);
-  const message = `${method} ${path} was answered ${answer.status}: ${messageOf(text)}`;
+  const message = `${method} ${path} returned ${answer.status}: ${messageOf(text)}`;
   if (answer.status === 429 || answer.status >= 500) throw new ServiceAwayError(message);
   throw new UsageError(message);
 }

@@ -19,10 +19,10 @@ export async function broadcast(
 ): Promise<void> {
   const tags = await makeClip(signal);
   const publisher = await RtmpPublisher.open(url, streamKey).catch((error: unknown) => {
-    throw new UsageError(`${url} was not reached: ${(error as Error).message}`);
+    throw new UsageError(`Cannot reach ${url}: ${(error as Error).message}`);
   });
   await new ClipLoop(tags).send(publisher, signal);
-  if (!publisher.isOpen) throw new UsageError('The service has closed the connection.');
+  if (!publisher.isOpen) throw new UsageError('The service closed the connection.');
   await publisher.end();
 }
 
@@ -42,7 +42,7 @@ export async function broadcastBySrt(
     signal.addEventListener('abort', stop, { once: true });
     const [code] = (await once(caller, 'exit')) as [number | null];
     signal.removeEventListener('abort', stop);
-    if (code === 2) throw new UsageError(`${url} was not reached, or the stream key is wrong.`);
+    if (code === 2) throw new UsageError(`Cannot reach ${url}, or the stream key is wrong.`);
     if (code !== 0 && !signal.aborted) throw new UsageError('The service closed the connection.');
   });
 }

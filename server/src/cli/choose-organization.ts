@@ -18,7 +18,7 @@ export async function chooseOrganization(
   const names = organizations.map(({ organization_id: id, name }) => `  ${id}  ${name}`).join('\n');
   throw new UsageError(
     organizations.length === 0
-      ? 'There is no organization yet: start the service once, or run reelfeed org create.'
-      : `Choose the organization by --org <id>:\n${names}`,
+      ? 'There is no organization yet. Start the service once, or run reelfeed org create.'
+      : `Choose an organization with --org <id>:\n${names}`,
   );
 }

@@ -17,7 +17,7 @@ export type CommandInput = {
   /** The period that `webhooks recover` covers. */
   since?: string | undefined;
   until?: string | undefined;
-  /** How long `live test` publishes. */
+  /** Duration for which `live test` publishes. */
   for?: string | undefined;
   /** Whether `live test` publishes by SRT. */
   srt?: boolean | undefined;

@@ -65,7 +65,7 @@ function describeExamples(): string {
 /** The document with this part regenerated. */
 export function withPart(text: string, { name, generate }: Omit<GeneratedPart, 'file'>): string {
   const part = new RegExp(`(<!-- ${name}: .*? -->\\n)[\\s\\S]*?(<!-- /${name} -->)`);
-  if (!part.test(text)) throw new Error(`There are no markers for the part "${name}".`);
+  if (!part.test(text)) throw new Error(`The document has no markers for the part "${name}".`);
   return text.replace(
     part,
     (_all, before: string, after: string) => `${before}${generate()}\n${after}`,

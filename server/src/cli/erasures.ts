@@ -25,7 +25,7 @@ export const erasuresCommand: Command = async ({ env, json, positionals: [action
   await sync(draft);
   await rename(draft, file);
   print(json, { file, erasures: records.length }, [
-    `${file} holds ${records.length} erasures. Keep it beside the backups, and write it anew with each.`,
+    `Wrote ${records.length} erasures to ${file}. Keep the file with the backups and write it again with each backup.`,
   ]);
 };
 
@@ -35,13 +35,13 @@ export async function readErasuresFile(file: string): Promise<ErasureRecord[]> {
   try {
     lines = (await readFile(file, 'utf8')).split('\n').filter((line) => line !== '');
   } catch (error) {
-    throw new ConfigurationError(`${file} can't be read.`, { cause: error });
+    throw new ConfigurationError(`Cannot read ${file}.`, { cause: error });
   }
   return lines.map((line, index) => {
     try {
       return parseErasureRecord(line);
     } catch (error) {
-      const message = `Line ${index + 1} of ${file} is not the record of an erasure.`;
+      const message = `Line ${index + 1} of ${file} is not an erasure record.`;
       throw new ConfigurationError(message, { cause: error });
     }
   });

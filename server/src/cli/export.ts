@@ -15,8 +15,8 @@ import { explainRequest, openAdmin } from './open-admin.ts';
 
 const usage = `Usage: reelfeed export <dataset> [--from <day>] [--to <day>] [--format ndjson|csv|parquet]
          [--compression none|gzip|zstd] [--filter <name>=<value>]… [--out <file>]
-Datasets are events, viewers, content, analytics, experiments and webhooks; without --from, the last
-seven days. The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is
+The datasets are events, viewers, content, analytics, experiments and webhooks. Without --from, the last
+seven days are exported. The service is REELFEED_PUBLIC_URL or http://localhost:$PORT; the key is
 REELFEED_SECRET_KEY.`;
 
 const askEveryMs = 300;
@@ -30,7 +30,7 @@ export const exportCommand: Command = async (input) => {
   if (dataset === undefined) throw new UsageError(usage);
   const admin = openAdmin(input, usage);
   const stopping = new AbortController();
-  const stop = () => stopping.abort(new UsageError('Stopped. The export is cancelled.'));
+  const stop = () => stopping.abort(new UsageError('Stopped. The export was cancelled.'));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   try {
     const made = await create(admin, input, dataset);
@@ -96,7 +96,8 @@ async function download(
   out: string | undefined,
   signal: AbortSignal,
 ): Promise<string> {
-  if (downloadUrl === null || fileSize === null) throw new UsageError('The export has no file.');
+  if (downloadUrl === null || fileSize === null)
+    throw new UsageError('The export has no download URL.');
   using bar = new ProgressBar(process.stderr);
   let name = out;
   let etag = '';
@@ -107,7 +108,7 @@ async function download(
       const headers = etag === '' ? {} : { range: `bytes=${doneBytes}-`, 'if-range': etag };
       const answer = await fetch(downloadUrl, { headers, signal });
       if (!answer.ok || answer.body === null) {
-        throw new UsageError(`The download was answered with ${answer.status}.`);
+        throw new UsageError(`The download failed with status ${answer.status}.`);
       }
       etag = answer.headers.get('etag') ?? '';
       name ??= nameOf(answer) ?? 'export';

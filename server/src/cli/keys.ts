@@ -20,8 +20,8 @@ const usage = `Usage:
   reelfeed keys list
   reelfeed keys create --type secret|publishable --name <1 to 200 characters>
   reelfeed keys revoke <key id>
-  reelfeed keys generate --type secret|publishable    prints a key for the configuration
-With more than one organization, choose it by --org <id>.`;
+  reelfeed keys generate --type secret|publishable    print a key for the configuration
+If there is more than one organization, choose one with --org <id>.`;
 
 export const keysCommand: Command = async (input) => {
   const [action = '', ...words] = input.positionals;
@@ -59,7 +59,7 @@ const actions: Record<string, (input: CommandInput, words: string[]) => Act | un
         });
         return made;
       });
-      print(json, key, [key.key, 'The key is shown this once: keep it.']);
+      print(json, key, [key.key, 'The key will not be shown again. Store it now.']);
     };
   },
   revoke: ({ json }, [id, ...others]) => {
@@ -75,7 +75,7 @@ const actions: Record<string, (input: CommandInput, words: string[]) => Act | un
           () => revoke(tx, organizationId, id),
         ),
       );
-      print(json, key, [`${key.id} is revoked. Running processes refuse it within five seconds.`]);
+      print(json, key, [`Revoked ${key.id}. Running processes reject it within five seconds.`]);
     };
   },
 };

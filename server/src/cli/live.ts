@@ -8,12 +8,12 @@ import { print, UsageError, type Command, type CommandInput } from './command.ts
 import { explainRequest, openAdmin, serviceUrl, trustOwnCertificate } from './open-admin.ts';
 
 const usage = `Usage: reelfeed live test [stream key] [--for 30s] [--srt]
-Without a stream key it makes a stream, and ends it afterwards. Without --for it goes on until Ctrl+C.
-The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
-With a stream key the port is REELFEED_RTMP_PORT, or 1935; if it is 0, REELFEED_RTMPS_PORT by TLS.
---srt publishes by SRT at REELFEED_SRT_PORT, for 30 seconds unless --for says otherwise (at most 10m).`;
+Without a stream key, creates a stream and ends it afterwards. Without --for, runs until Ctrl+C.
+The service is REELFEED_PUBLIC_URL or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
+With a stream key, the port is REELFEED_RTMP_PORT or 1935; if that is 0, REELFEED_RTMPS_PORT with TLS.
+--srt publishes over SRT to REELFEED_SRT_PORT, for 30 seconds unless --for says otherwise (at most 10m).`;
 
-/** How long a test by SRT lasts without `--for`, and at most. */
+/** Default and maximum duration of a test over SRT. */
 const srtSeconds = { usual: 30, max: 600 };
 
 export const liveCommand: Command = async (input) => {
@@ -23,7 +23,7 @@ export const liveCommand: Command = async (input) => {
   if (streamKey === undefined) return testNewStream(input, publish);
   const url = ingestUrl(input);
   trustOwnCertificate(input);
-  print(input.json, { url }, [`Publishing a test picture to ${url}. Ctrl+C stops it.`]);
+  print(input.json, { url }, [`Publishing a test picture to ${url}. Press Ctrl+C to stop.`]);
   await publish(url, streamKey);
 };
 
@@ -87,16 +87,20 @@ async function testNewStream(input: CommandInput, publish: Publish): Promise<voi
   const url = input.srt === true ? srtUrl : rtmpUrl;
   if (url === null) {
     const protocol = input.srt === true ? 'SRT' : 'RTMP';
-    throw new UsageError(`The service takes no live streams by ${protocol}: its port is 0.`);
+    throw new UsageError(
+      `The service does not accept live streams over ${protocol}: its port is 0.`,
+    );
   }
   print(input.json, { id, contentId, [input.srt === true ? 'srtUrl' : 'rtmpUrl']: url }, [
-    `Made the stream ${id}, publishing a test picture to ${url}.`,
-    `It is in the feed at ${serviceUrl(input)}/feed, as item ${contentId}. Ctrl+C ends it.`,
+    `Created the stream ${id}; publishing a test picture to ${url}.`,
+    `It appears in the feed at ${serviceUrl(input)}/feed as item ${contentId}. Press Ctrl+C to end it.`,
   ]);
   try {
     await publish(url, streamKey);
   } finally {
     await admin.post('/v1/live-streams/{id}/end', { path: { id } });
   }
-  print(input.json, { id, ended: true }, ['The stream has ended; its recording is processed now.']);
+  print(input.json, { id, ended: true }, [
+    'The stream has ended. Its recording is being processed.',
+  ]);
 }

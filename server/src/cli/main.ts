@@ -23,17 +23,17 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./start.ts')).start,
   },
   demo: {
-    summary: 'start the service with sample videos and viewers, in a data directory of its own',
+    summary: 'start the service with sample videos and viewers, in a separate data directory',
     load: async () => (await import('./demo/demo.ts')).demo,
   },
   migrate: {
-    summary: 'bring the database up to this version; `migrate status` only looks',
+    summary: 'migrate the database to this version; `migrate status` only reports',
     usage: ['migrate', 'migrate status'],
     maxWords: 1,
     load: async () => (await import('./migrate.ts')).migrateCommand,
   },
   org: {
-    summary: '`org create <name>` makes an organization with its keys, `org list` shows all',
+    summary: '`org create <name>` creates an organization and its keys, `org list` shows all',
     usage: ['org create <name>', 'org list'],
     maxWords: Infinity,
     load: async () => (await import('./organizations.ts')).organizationsCommand,
@@ -51,7 +51,7 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./keys.ts')).keysCommand,
   },
   people: {
-    summary: 'accounts of the console: list, invite, remove, links for new passwords',
+    summary: 'manage console accounts: list, invite, remove, reset passwords',
     usage: [
       'people list [--org <id>]',
       'people invite <email> --role viewer|analyst|editor|admin|owner [--org <id>]',
@@ -64,7 +64,8 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./people.ts')).peopleCommand,
   },
   webhooks: {
-    summary: 'show events as they happen, make one up, or send again what failed: `help webhooks`',
+    summary:
+      'show events as they happen, trigger a test event or resend failed deliveries; see `help webhooks`',
     usage: [
       'webhooks listen [--events <kinds>] [--forward <url>]',
       'webhooks trigger <event> [<webhook id>]',
@@ -80,13 +81,14 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./live.ts')).liveCommand,
   },
   import: {
-    summary: 'bring a folder of videos, or the rows of a .csv or .ndjson file, into a service',
+    summary:
+      'import a folder of videos, or the rows of a .csv or .ndjson file, into a running service',
     usage: 'import <folder|file.csv|file.ndjson> [--wait] [--json]',
     maxWords: 1,
     load: async () => (await import('./import/import.ts')).importCommand,
   },
   export: {
-    summary: 'write events, viewers, items or metrics of a running service to a file',
+    summary: 'export events, viewers, items or metrics of a running service to a file',
     usage:
       'export <dataset> [--from <day>] [--to <day>] [--format ndjson|csv|parquet] ' +
       '[--compression none|gzip|zstd] [--filter <name>=<value>]… [--out <file>]',
@@ -94,12 +96,12 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./export.ts')).exportCommand,
   },
   doctor: {
-    summary: 'tell what is wrong with this installation; `--fix` fixes what is safe to fix',
+    summary: 'check this installation for problems; `--fix` fixes what is safe to fix',
     usage: 'doctor [--fix] [--dry-run] [--json]',
     load: async () => (await import('./doctor/doctor.ts')).doctor,
   },
   reload: {
-    summary: 'make the running service read its settings again, and say what became of them',
+    summary: 'make the running service reload its settings, and report what changed',
     load: async () => (await import('./reload.ts')).reloadCommand,
   },
   rebuild: {
@@ -109,49 +111,51 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./rebuild.ts')).rebuild,
   },
   backup: {
-    summary: 'add a backup of a running or stopped service to a place; only new media are copied',
+    summary: 'back up a running or stopped service to a location; copies only new media',
     usage: 'backup [<folder>|s3://<bucket>/<prefix>] [--include-key]',
     maxWords: 1,
     load: async () => (await import('./backup/backup.ts')).backup,
   },
   backups: {
-    summary: 'list the backups of a place, and the moments that a restore reaches',
+    summary: 'list the backups at a location and the moments that can be restored',
     usage: 'backups [<folder>|s3://<bucket>/<prefix>]',
     maxWords: 1,
     load: async () => (await import('./backup/backups.ts')).backupsCommand,
   },
   verify: {
-    summary: 'tell whether a backup is whole; the newest, if none is named',
+    summary: 'verify a backup; by default the newest',
     usage: 'verify [<folder>|s3://<bucket>/<prefix>] [--backup <id>]',
     maxWords: 1,
     load: async () => (await import('./backup/verify.ts')).verify,
   },
   restore: {
-    summary: 'make an installation from a backup, in an empty data directory and database',
+    summary: 'restore a backup into an empty data directory and database',
     usage:
       'restore [<folder>|s3://<bucket>/<prefix>] [--backup <id> | --to <time>] [--erasures <file>]',
     maxWords: 1,
     load: async () => (await import('./backup/restore.ts')).restore,
   },
   erasures: {
-    summary: '`erasures export <file>` writes which viewers were erased, as hashes, for `restore`',
+    summary:
+      '`erasures export <file>` writes hashes of the erased viewers to a file, for `restore`',
     usage: 'erasures export <file>',
     maxWords: 2,
     load: async () => (await import('./erasures.ts')).erasuresCommand,
   },
   psql: {
-    summary: 'open a session with the database; `psql connection` prints how other tools reach it',
+    summary:
+      'open a psql session; `psql connection` prints the connection settings for other tools',
     usage: ['psql [--execute <statement>]', 'psql connection [--json]'],
     maxWords: 1,
     load: async () => (await import('./psql.ts')).psqlCommand,
   },
   'upgrade-database': {
-    summary: "move the embedded database to this release's major version of PostgreSQL",
+    summary: "upgrade the embedded database to this release's major version of PostgreSQL",
     usage: ['upgrade-database [--old-binaries <folder>]', 'upgrade-database --remove-old'],
     load: async () => (await import('./upgrade-database.ts')).upgradeDatabaseCommand,
   },
   docs: {
-    summary: 'write the generated parts of the documentation',
+    summary: 'update the generated parts of the documentation',
     load: async () => (await import('./docs.ts')).docs,
   },
 };
@@ -165,9 +169,9 @@ function help(): string {
     '',
     ...names,
     '',
-    '`reelfeed help <command>` says how a command is called; `reelfeed --version` prints the version.',
-    'Options: --json prints machine-readable output, --org <id> chooses the organization.',
-    'Settings come from the environment; the README lists them.',
+    'Run `reelfeed help <command>` for the usage of a command and `reelfeed --version` for the version.',
+    'Options: --json prints machine-readable output; --org <id> selects the organization.',
+    'Settings are read from the environment; the README lists them.',
     '',
   ].join('\n');
 }
@@ -190,7 +194,7 @@ async function main(): Promise<void> {
     process.stdout.write(command === undefined ? help() : helpOf(asked ?? '', command));
     return;
   }
-  if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${help()}`);
+  if (command === undefined) throw new UsageError(`Unknown command "${name}".\n\n${help()}`);
   const run = await command.load();
   const { values, positionals } = parseArgs({
     args: rest,
@@ -226,7 +230,7 @@ async function main(): Promise<void> {
   });
   const unexpected = positionals[command.maxWords ?? 0];
   if (unexpected !== undefined) {
-    throw new UsageError(`\`reelfeed ${name}\` does not take "${unexpected}".\n\n${help()}`);
+    throw new UsageError(`\`reelfeed ${name}\` does not accept "${unexpected}".\n\n${help()}`);
   }
   await run({
     ...values,

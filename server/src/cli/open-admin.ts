@@ -31,7 +31,7 @@ export function trustOwnCertificate({ env }: CommandInput): void {
 /** A message that nothing answers at this URL, and what to do about it. */
 export function noServiceAt(input: CommandInput): string {
   const url = serviceUrl(input);
-  return `There is no service at ${url}. Start it with \`npm start\`, or set REELFEED_PUBLIC_URL to where it is.`;
+  return `Cannot reach the service at ${url}. Start it with \`npm start\`, or set REELFEED_PUBLIC_URL to its address.`;
 }
 
 /**

@@ -32,7 +32,7 @@ export const organizationsCommand: Command = async ({ env, positionals, json }) 
         `Organization     ${created.organizationId}`,
         `Secret key       ${created.secretKey}`,
         `Publishable key  ${created.publishableKey}`,
-        'These keys are shown this once: keep them.',
+        'These keys will not be shown again. Store them now.',
       ]);
     });
   } else if (action === 'list' && name === '') {

@@ -56,7 +56,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
           await audit(tx, organizationId, 'createInvitation', invited.id, changes);
           return invited;
         });
-        return print(json, made, [made.url, 'The link works once, within a week.']);
+        return print(json, made, [made.url, 'The link works once and expires in a week.']);
       }
       case 'remove': {
         const organizationId = await chooseOrganization(db, org);
@@ -70,7 +70,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
             () => removeMember(tx, organizationId, personId, 'owner'),
           );
         });
-        return print(json, { id: personId, removed: true }, [`${address} is removed.`]);
+        return print(json, { id: personId, removed: true }, [`Removed ${address}.`]);
       }
       case 'reset': {
         const { personId } = await requireAccount(db, address);
@@ -78,7 +78,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
           await auditEverywhere(tx, personId, 'createResetLink', { type: 'command_line' });
           return createResetLink(tx, publicUrl, personId);
         });
-        return print(json, { url }, [url, 'The link sets a new password, once, within an hour.']);
+        return print(json, { url }, [url, 'The link resets the password once, within an hour.']);
       }
       case 'remove-second-factor': {
         const { personId } = await requireAccount(db, address);
@@ -86,7 +86,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
           await removeTotp(tx, personId);
           await auditEverywhere(tx, personId, 'removeSecondFactor', { type: 'command_line' });
         });
-        return print(json, { id: personId }, [`${address} signs in by password alone.`]);
+        return print(json, { id: personId }, [`Removed the second factor of ${address}.`]);
       }
       case 'remove-passkeys': {
         const { personId } = await requireAccount(db, address);
@@ -96,7 +96,7 @@ export const peopleCommand: Command = async ({ env, positionals, json, org, role
             await auditEverywhere(tx, personId, 'removePasskey', { type: 'command_line' });
           return count;
         });
-        return print(json, { id: personId, removed }, [`${address} has no passkeys any more.`]);
+        return print(json, { id: personId, removed }, [`Removed the passkeys of ${address}.`]);
       }
       default:
         throw new UsageError(usage);
@@ -110,7 +110,7 @@ async function list(json: boolean, db: Db, organizationId: OrganizationId): Prom
   const lines = people.map(
     ({ id, role, email, name }) => `${id}  ${role.padEnd(7)}  ${email}  ${name}`,
   );
-  print(json, people, lines.length === 0 ? ['Nobody has an account yet.'] : lines);
+  print(json, people, lines.length === 0 ? ['There are no accounts yet.'] : lines);
 }
 
 function audit(

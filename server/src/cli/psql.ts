@@ -75,7 +75,7 @@ async function prompt(client: Client, execute: string | undefined): Promise<void
     return;
   }
   const isTerminal = process.stdin.isTTY;
-  if (isTerminal) process.stdout.write('psql is not installed; this prompt knows SQL and \\q.\n');
+  if (isTerminal) process.stdout.write('psql is not installed. This prompt accepts SQL and \\q.\n');
   const lines = createInterface({
     input: process.stdin,
     ...(isTerminal && { output: process.stdout }),

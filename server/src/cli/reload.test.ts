@@ -19,11 +19,14 @@ const reload = (more: Record<string, string> = {}) =>
 
 test('without a service of its own that reloads, nothing is signalled', async () => {
   const nobody = await reload();
-  assert.deepEqual([nobody.code, nobody.stderr], [2, `No service is running on ${dataDir}.\n`]);
+  assert.deepEqual(
+    [nobody.code, nobody.stderr],
+    [2, `No service is running with the data directory ${dataDir}.\n`],
+  );
   await using _claim = await claimDataDirectory(dataDir);
   const other = await reload();
   assert.equal(other.code, 2);
-  assert.match(other.stderr, new RegExp(`^Process ${process.pid} on .* does not reload: `));
+  assert.match(other.stderr, new RegExp(`^Process ${process.pid}, which uses .*, cannot reload: `));
   const outside = await reload({ DATABASE_URL: toUrl(await cloneDatabase()) });
   assert.match(outside.stderr, /systemctl reload reelfeed/);
 });
@@ -34,7 +37,7 @@ test('it tells what is in effect, what needs a restart, and why nothing has chan
   const settings = { PORT: '0', REELFEED_DRAIN_DELAY: '0s', REELFEED_ENV_FILE: file };
   const running = startMain({ env: { ...env, ...settings, REELFEED_MIN_FREE_BYTES: '0' } });
   await ready(running);
-  assert.equal((await reload()).stdout, 'No setting differs.\n');
+  assert.equal((await reload()).stdout, 'No setting has changed.\n');
   await write('REELFEED_LOG_LEVEL=error', 'REELFEED_PUBLIC_URL=https://other.example.com');
   const { code, stdout } = await reload();
   assert.equal(code, 0);
@@ -43,7 +46,7 @@ test('it tells what is in effect, what needs a restart, and why nothing has chan
   await write('REELFEED_LOG_LEVEL=loud');
   const wrong = await reload();
   assert.equal(wrong.code, 1);
-  assert.match(wrong.stdout, /^Nothing has changed: .*REELFEED_LOG_LEVEL: "loud"/);
+  assert.match(wrong.stdout, /^The settings were not reloaded: .*REELFEED_LOG_LEVEL: "loud"/);
   running.child.kill('SIGTERM');
   assert.equal((await running.ended).code, 0);
 });

@@ -13,18 +13,19 @@ export const reloadCommand: Command = async ({ env, json }) => {
   const { dataDir, databaseUrl } = readPlatformConfig(env);
   if (databaseUrl !== null) {
     throw new UsageError(
-      'With DATABASE_URL a data directory may have several services: use `systemctl reload reelfeed`, or send SIGHUP to each.',
+      'With DATABASE_URL, several services may share a data directory. Use `systemctl reload reelfeed`, or send SIGHUP to each process.',
     );
   }
   const owner = await livingOwner(dataDir);
-  if (owner === null) throw new UsageError(`No service is running on ${dataDir}.`);
+  if (owner === null)
+    throw new UsageError(`No service is running with the data directory ${dataDir}.`);
   if (!owner.reloads) {
     throw new UsageError(
-      `Process ${owner.pid} on ${dataDir} does not reload: it is another command, or runs in a terminal.`,
+      `Process ${owner.pid}, which uses ${dataDir}, cannot reload: it is another command or runs in a terminal.`,
     );
   }
   if (owner.host !== hostname()) {
-    throw new UsageError(`The service runs on ${owner.host}: run this command there.`);
+    throw new UsageError(`The service runs on ${owner.host}. Run this command there.`);
   }
   const before = await readReload(dataDir);
   process.kill(owner.pid, 'SIGHUP');
@@ -40,12 +41,12 @@ async function nextReload(dataDir: string, before: Reload | null): Promise<Reloa
     if (reload !== null && reload.at !== before?.at) return reload;
     await sleep(lookEveryMs, tooLate);
   }
-  throw new UsageError('The service has not said that it has read its settings: look at its log.');
+  throw new UsageError('The service did not confirm that it reloaded its settings. Check its log.');
 }
 
 function toLines({ applied, needRestart, problem }: Reload): string[] {
-  if (problem !== null) return [`Nothing has changed: ${problem}`];
-  if (applied.length + needRestart.length === 0) return ['No setting differs.'];
+  if (problem !== null) return [`The settings were not reloaded: ${problem}`];
+  if (applied.length + needRestart.length === 0) return ['No setting has changed.'];
   return [
     ...applied.map((name) => `in effect            ${name}`),
     ...needRestart.map((name) => `needs a restart      ${name}`),

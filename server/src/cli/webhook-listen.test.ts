@@ -15,7 +15,7 @@ import { startWebhookService } from '../features/webhooks/webhooks.fixture.ts';
 const service = await startWebhookService();
 const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };
 
-/** What the process printed with `--json`, after the line with the secret. */
+/** The output of the process with `--json`, after the line with the secret. */
 function printed({ output }: RunningProcess): Record<string, unknown>[] {
   const lines = output.stdout.split('\n').slice(0, -1);
   return lines.slice(1).map((line) => JSON.parse(line) as Record<string, unknown>);
@@ -96,7 +96,7 @@ test('the service may restart: it says so once, and what happened meanwhile foll
   await eventually('the second', async () => (printed(listening).length === 2 ? true : null));
   assert.equal(
     listening.output.stderr,
-    'The service does not answer; waiting for it.\nThe service is back.\n',
+    'The service is not responding; waiting for it.\nThe service is available again.\n',
   );
   await stop(listening);
   after.close();
@@ -133,7 +133,10 @@ test('--events filters, and names what there is', async () => {
   const args = ['webhooks', 'listen', '--events', 'content.gone'];
   const unknown = await runCommand(args, { env });
   assert.equal(unknown.code, 2);
-  assert.match(unknown.stderr, /no "content\.gone"\. The kinds are .*\bcontent\.ready\b/);
+  assert.match(
+    unknown.stderr,
+    /unknown event "content\.gone"\. The known events are .*\bcontent\.ready\b/,
+  );
   const away = await runCommand(['webhooks', 'listen'], {
     env: { ...env, REELFEED_PUBLIC_URL: 'http://127.0.0.1:9' },
   });

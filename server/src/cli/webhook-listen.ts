@@ -30,7 +30,7 @@ type HappenedEvent = {
   test?: true;
 };
 
-/** How to handle events. */
+/** Options for handling events. */
 type Listener = {
   readonly input: CommandInput;
   readonly usage: string;
@@ -59,7 +59,7 @@ export async function listen(input: CommandInput, usage: string): Promise<void> 
     input,
     { secret },
     `Waiting for events${forward === undefined ? '' : `, forwarding to ${forward}`}.\n` +
-      `They are signed with the secret ${secret}`,
+      `Forwarded events are signed with the secret ${secret}`,
   );
   await follow(listener, startedAt);
 }
@@ -81,11 +81,11 @@ async function follow(listener: Listener, startedAt: number): Promise<void> {
       }
       since = Math.max(startedAt, readAt - lookBackMs);
       for (const [id, at] of handled) if (at < since) handled.delete(id);
-      if (isAway) process.stderr.write('The service is back.\n');
+      if (isAway) process.stderr.write('The service is available again.\n');
       isAway = false;
     } catch (error) {
       if (!(error instanceof ServiceAwayError)) throw error;
-      if (!isAway) process.stderr.write(`The service does not answer; waiting for it.\n`);
+      if (!isAway) process.stderr.write(`The service is not responding; waiting for it.\n`);
       isAway = true;
     }
     await delay(pollEveryMs, undefined, { signal: ending }).catch(() => undefined);
@@ -104,7 +104,7 @@ async function readFilter(input: CommandInput, usage: string): Promise<string[]>
   for (const event of events) {
     if (data.some((kind) => isSubscribed([event], kind.event))) continue;
     const kinds = data.map((kind) => kind.event).join(', ');
-    throw new UsageError(`--events: there is no "${event}". The kinds are ${kinds}.`);
+    throw new UsageError(`--events: unknown event "${event}". The known events are ${kinds}.`);
   }
   return events;
 }

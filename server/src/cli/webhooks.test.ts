@@ -67,7 +67,7 @@ test('recover sends again what has failed', async () => {
   assert.equal(JSON.parse(before.stdout).recovered, 0, before.stderr);
   const { code, stdout, stderr } = await recover('--since', '1h');
   assert.equal(code, 0, stderr);
-  assert.match(stdout, /sent again: 1\./);
+  assert.match(stdout, /Resending 1 failed/);
   await allEnded(service.db);
   assert.equal((await service.deliveries(id))[0]?.status, 'success');
   const noTime = await recover();

@@ -15,9 +15,9 @@ const usage = `Usage:
   reelfeed webhooks listen [--events content.*,export.ready] [--forward http://localhost:3000/hook]
   reelfeed webhooks trigger <event> [<webhook id>], for example content.ready
   reelfeed webhooks recover <webhook id> --since <time> [--until <time>]
-A time is a timestamp such as 2026-01-31T12:00:00Z, or how long ago it was, such as 24h.
-With --json, listen prints one object on each line.
-The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.`;
+A time is a timestamp such as 2026-01-31T12:00:00Z, or a duration before now such as 24h.
+With --json, listen prints one JSON object per line.
+The service is REELFEED_PUBLIC_URL or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.`;
 
 export const webhooksCommand: Command = async (input) => {
   try {
@@ -50,10 +50,10 @@ async function trigger(
   const [webhookId] = webhookIds;
   print(input.json, { event, ...data }, [
     webhookId === undefined
-      ? `${event} was recorded as a test; no webhook gets it: name one, or see it with listen.`
+      ? `Recorded ${event} as a test. It was not sent to any webhook: give a webhook id to send it, or watch it with listen.`
       : data.deliveries === 1
-        ? `${event} was recorded as a test; ${webhookId} gets it.`
-        : `${event} was recorded as a test; ${webhookId} does not get it, by its kinds, its filter or its status.`,
+        ? `Recorded ${event} as a test and sent it to ${webhookId}.`
+        : `Recorded ${event} as a test. It was not sent to ${webhookId}, whose subscription, filter or status excludes it.`,
   ]);
 }
 
@@ -76,7 +76,7 @@ async function recover(input: CommandInput, webhookId: string): Promise<void> {
     until = data.until;
   }
   print(input.json, { webhookId, since, until, recovered }, [
-    `Failed deliveries that are sent again: ${recovered}.`,
+    `Resending ${recovered} failed deliveries.`,
   ]);
 }
 

@@ -42,7 +42,7 @@ async function requireDatabase(dataDir: string): Promise<void> {
   );
   if (!isMissing) return;
   throw new ConfigurationError(
-    `There is no database in ${dataDir}. Start the service there once, or set REELFEED_DATA_DIR ` +
+    `There is no database in ${dataDir}. Start the service once with this data directory, or set REELFEED_DATA_DIR ` +
       'or DATABASE_URL to where the installation is.',
   );
 }

@@ -4,7 +4,7 @@ import { sampleEvent } from '../event-samples.ts';
 import { publish } from '../live-publisher.ts';
 import type { Answer, Requests } from './requests.ts';
 
-/** What the service has acknowledged. */
+/** The requests that the service has acknowledged. */
 export type Journal = {
   items: Set<string>;
   events: Set<string>;

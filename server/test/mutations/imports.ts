@@ -1,4 +1,4 @@
-/** Which files of ours a file loads, by following its relative imports. */
+/** Finds our files that a file loads, by following its relative imports. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

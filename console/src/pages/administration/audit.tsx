@@ -1,4 +1,4 @@
-/** Who changed what, when, and with which key or as which person. */
+/** The audit log: who changed what and when, and with which key or as which person. */
 import { Code, Group, Table, TextInput } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import type { ReactNode } from 'react';

@@ -1,4 +1,4 @@
-/** How often viewers return, and at which hours of the week. */
+/** Charts of how often viewers return and at which hours of the week. */
 import { Select, Stack, Table, Text } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { useRead, type Answer } from '../../data.ts';

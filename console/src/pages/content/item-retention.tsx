@@ -1,4 +1,6 @@
-/** How far viewers watch an item, beside its player, with the middle half of similar items. */
+/**
+ * Chart of how far viewers watch an item, beside its player, with the middle half of similar items.
+ */
 import { Text } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { ChartCard } from '../../charts/chart.tsx';

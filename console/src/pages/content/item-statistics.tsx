@@ -1,4 +1,4 @@
-/** What viewers did with an item, and where they stopped. */
+/** Statistics of an item: actions of viewers, and where they stopped watching. */
 import { SimpleGrid, Stack, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Card } from '../../card.tsx';

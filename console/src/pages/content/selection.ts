@@ -8,7 +8,7 @@ import type { Item } from '../../data.ts';
 export type Selection = {
   ids: ReadonlySet<string>;
   items: readonly Item[];
-  /** How many of them the list does not show. */
+  /** Number of selected items that the list does not show. */
   hiddenCount: number;
   /** Toggles the item at this index, or selects a range from the last one. */
   toggle: (index: number, isRange: boolean) => void;

@@ -223,7 +223,7 @@ function Ranked({
   );
 }
 
-/** How many places the item has moved, or that it is new. */
+/** The number of positions that the item has moved, or a mark that it is new. */
 function moveOf(before: readonly PreviewItem[], item: PreviewItem, index: number): string {
   const old = before.findIndex(({ contentId }) => contentId === item.contentId);
   if (old === -1) return 'new';

@@ -30,7 +30,7 @@ export function SingleSignOnButton({ name }: SingleSignOn): ReactNode {
 
 const texts: Readonly<Record<string, string>> = {
   SINGLE_SIGN_ON_STATE: t(
-    'This sign-in was not begun in this browser, was used before, or took over ten minutes. Begin again.',
+    'This sign-in was not started in this browser, was already used, or took more than ten minutes. Begin again.',
   ),
   SINGLE_SIGN_ON_REFUSED: t('The provider has refused the sign-in, or it was broken off there.'),
   SINGLE_SIGN_ON_UNREACHABLE: t('The provider does not answer as it should. Try again later.'),
@@ -38,15 +38,15 @@ const texts: Readonly<Record<string, string>> = {
     'What the provider sent is not valid. The log of the service says more.',
   ),
   SINGLE_SIGN_ON_EMAIL: t('The provider names no email address that it has verified.'),
-  SINGLE_SIGN_ON_DOMAIN: t('Addresses of this domain do not sign in here.'),
+  SINGLE_SIGN_ON_DOMAIN: t('Addresses of this domain cannot sign in here.'),
   SINGLE_SIGN_ON_ROLE: t('None of your groups has a role here. Ask your administrator.'),
   SINGLE_SIGN_ON_ACCOUNT: t(
     'This address has no account here. Ask an admin of the organization for an invitation.',
   ),
   SINGLE_SIGN_ON_OTHER: t(
-    'The account of this address belongs to somebody else at the provider. Ask an admin to remove it first.',
+    'The account with this address belongs to a different person at the provider. Ask an admin to remove it first.',
   ),
-  RATE_LIMITED: t('Too many attempts. Wait a while, then try again.'),
+  RATE_LIMITED: t('Too many attempts. Try again later.'),
 };
 
 /** Why the provider's response was rejected. The address contains only a code, never text. */

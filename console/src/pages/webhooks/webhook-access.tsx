@@ -1,5 +1,5 @@
 /**
- * How a webhook authenticates to its receiver: headers, a certificate, a token. Values are never
+ * Authentication of a webhook to its receiver: headers, a certificate, a token. Values are never
  * shown.
  */
 import { Button, Code, Group, Stack, Text, Textarea, TextInput, Title } from '@mantine/core';

@@ -1,4 +1,4 @@
-/** What a webhook receives, when and how: the form fields and their values. */
+/** The form fields for what a webhook receives, when and how, and their values. */
 import { NativeSelect, SimpleGrid, Stack, Text, TextInput } from '@mantine/core';
 import type { ReactNode } from 'react';
 import type { api } from '../../api.ts';

@@ -235,7 +235,7 @@ function Recover({ webhook: { id, failingSince } }: { webhook: Webhook }): React
           defaultValue={localTime(failingSince ?? dayAgo)}
         />
         <Button type="submit" value="recover" variant="default" loading={recover.isPending}>
-          {t('Send again what failed')}
+          {t('Resend failed deliveries')}
         </Button>
         <Button type="submit" value="replay" variant="default" loading={replay.isPending}>
           {t('Send what it has missed')}

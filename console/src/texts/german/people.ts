@@ -75,12 +75,12 @@ export const people = {
   'Use a secret key': 'Geheimen Schlüssel benutzen',
   'Use an account': 'Konto benutzen',
   'rf_sk_…': 'rf_sk_…',
-  'Addresses of this domain do not sign in here.':
+  'Addresses of this domain cannot sign in here.':
     'Mit Adressen dieser Domain kann man sich hier nicht anmelden.',
   'None of your groups has a role here. Ask your administrator.':
     'Keine Ihrer Gruppen hat hier eine Rolle. Wenden Sie sich an Ihre Administratorin oder Ihren Administrator.',
   'Sign in with {name}': 'Mit {name} anmelden',
-  'The account of this address belongs to somebody else at the provider. Ask an admin to remove it first.':
+  'The account with this address belongs to a different person at the provider. Ask an admin to remove it first.':
     'Das Konto dieser Adresse gehört beim Anbieter jemand anderem. Ein Admin muss es zuerst entfernen.',
   'The provider does not answer as it should. Try again later.':
     'Der Anbieter antwortet nicht wie erwartet. Versuchen Sie es später noch einmal.',
@@ -92,9 +92,9 @@ export const people = {
     'Die Anmeldung hat nicht geklappt. Versuchen Sie es noch einmal.',
   'This address has no account here. Ask an admin of the organization for an invitation.':
     'Diese Adresse hat hier kein Konto. Bitten Sie einen Admin der Organisation um eine Einladung.',
-  'This sign-in was not begun in this browser, was used before, or took over ten minutes. Begin again.':
+  'This sign-in was not started in this browser, was already used, or took more than ten minutes. Begin again.':
     'Diese Anmeldung wurde nicht in diesem Browser begonnen, schon verwendet oder hat über zehn Minuten gedauert. Beginnen Sie von vorn.',
-  'Too many attempts. Wait a while, then try again.':
+  'Too many attempts. Try again later.':
     'Zu viele Versuche. Warten Sie eine Weile, und versuchen Sie es dann noch einmal.',
   'What the provider sent is not valid. The log of the service says more.':
     'Was der Anbieter gesendet hat, ist nicht gültig. Das Protokoll des Dienstes sagt mehr.',

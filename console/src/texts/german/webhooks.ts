@@ -75,7 +75,7 @@ export const webhooks = {
   'Save the settings': 'Einstellungen speichern',
   Scope: 'Geltungsbereich',
   'Send a test': 'Test senden',
-  'Send again what failed': 'Fehlgeschlagenes erneut senden',
+  'Resend failed deliveries': 'Fehlgeschlagenes erneut senden',
   'Send what it has missed': 'Verpasstes senden',
   'Sends a second (empty: any)': 'Sendungen je Sekunde (leer: beliebig)',
   'Set {value}': 'Setzen: {value}',

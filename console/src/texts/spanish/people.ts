@@ -77,12 +77,12 @@ export const people: Readonly<Record<keyof typeof german, string>> = {
   'Use a secret key': 'Usar una clave secreta',
   'Use an account': 'Usar una cuenta',
   'rf_sk_…': 'rf_sk_…',
-  'Addresses of this domain do not sign in here.':
+  'Addresses of this domain cannot sign in here.':
     'Las direcciones de este dominio no inician sesión aquí.',
   'None of your groups has a role here. Ask your administrator.':
     'Ninguno de sus grupos tiene un rol aquí. Consulte con su administración.',
   'Sign in with {name}': 'Iniciar sesión con {name}',
-  'The account of this address belongs to somebody else at the provider. Ask an admin to remove it first.':
+  'The account with this address belongs to a different person at the provider. Ask an admin to remove it first.':
     'La cuenta de esta dirección pertenece a otra persona en el proveedor. Un administrador debe quitarla antes.',
   'The provider does not answer as it should. Try again later.':
     'El proveedor no responde como debería. Inténtelo más tarde.',
@@ -93,9 +93,9 @@ export const people: Readonly<Record<keyof typeof german, string>> = {
   'The sign-in did not work. Try again.': 'No se ha podido iniciar sesión. Inténtelo de nuevo.',
   'This address has no account here. Ask an admin of the organization for an invitation.':
     'Esta dirección no tiene cuenta aquí. Pida una invitación a un administrador de la organización.',
-  'This sign-in was not begun in this browser, was used before, or took over ten minutes. Begin again.':
+  'This sign-in was not started in this browser, was already used, or took more than ten minutes. Begin again.':
     'Este inicio de sesión no empezó en este navegador, ya se usó o tardó más de diez minutos. Empiece de nuevo.',
-  'Too many attempts. Wait a while, then try again.':
+  'Too many attempts. Try again later.':
     'Demasiados intentos. Espere un poco e inténtelo de nuevo.',
   'What the provider sent is not valid. The log of the service says more.':
     'Lo que envió el proveedor no es válido. El registro del servicio dice más.',

@@ -78,7 +78,7 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   'Save the settings': 'Guardar los ajustes',
   Scope: 'Ámbito',
   'Send a test': 'Enviar una prueba',
-  'Send again what failed': 'Reenviar lo que falló',
+  'Resend failed deliveries': 'Reenviar lo que falló',
   'Send what it has missed': 'Enviar lo que se ha perdido',
   'Sends a second (empty: any)': 'Envíos por segundo (vacío: sin límite)',
   'Set {value}': 'Definir: {value}',

@@ -17,10 +17,10 @@ import { keyFile } from '../../platform/secrets/vault.ts';
 /** The steps for the operator after a restore. */
 export function nextSteps(config: Config, replays: number, isReady: boolean): string[] {
   return [
-    `${replays} later erasures of viewers are known, and are repeated when the service starts.`,
+    `${replays} viewer erasures are newer than the backup and will be repeated when the service starts.`,
     isReady
       ? 'Start the service.'
-      : `Put the encryption key to ${keyFile(config.dataDir)}, or set REELFEED_ENCRYPTION_KEY, then start.`,
+      : `Copy the encryption key to ${keyFile(config.dataDir)} or set REELFEED_ENCRYPTION_KEY, then start the service.`,
   ];
 }
 
@@ -40,7 +40,8 @@ export async function restoreKey(
 ): Promise<void> {
   if (manifest.encryptionKey === null || config.encryptionKey !== null) return;
   const stream = await read(manifest.encryptionKey);
-  if (stream === null) throw new ConfigurationError('The encryption key is missing in the backup.');
+  if (stream === null)
+    throw new ConfigurationError('The backup does not contain the encryption key.');
   await writeFile(keyFile(config.dataDir), await buffer(stream), { mode: 0o600, flush: true });
   await sync(config.dataDir);
 }

@@ -34,12 +34,12 @@ export const backup: Command = async ({ env, json, positionals: [target], includ
   const mediaFiles = Array.isArray(media) ? media.length : media.files;
   const facts = { place, id, tables: tables.length, rows, mediaFiles };
   print(json, { ...facts, newMediaFiles: added.files, newMediaBytes: added.bytes }, [
-    `${place} holds the backup ${id}: ${rows} rows of ${tables.length} tables and ${mediaFiles} media files, ${added.files} of them new.`,
+    `Wrote the backup ${id} to ${place}: ${rows} rows of ${tables.length} tables and ${mediaFiles} media files, ${added.files} of them new.`,
     key === null
-      ? 'The encryption key is not in it: keep a copy of it elsewhere, or use --include-key.'
+      ? 'It does not contain the encryption key. Keep a copy of the key elsewhere, or use --include-key.'
       : repository.isEncrypted
-        ? 'It holds the encryption key too, and opens with the passphrase alone: keep that elsewhere.'
-        : 'It holds the encryption key too: keep it as safe as the key.',
+        ? 'It contains the encryption key and can be opened with only the passphrase. Keep the passphrase elsewhere.'
+        : 'It contains the encryption key. Protect it as you would protect the key.',
   ]);
 };
 
@@ -53,7 +53,9 @@ export function placeOf(
 ): string {
   const place = given ?? backupTo;
   if (place !== null) return place;
-  throw new UsageError(`Usage: reelfeed ${usage}\nName the place, or set REELFEED_BACKUP_TO.`);
+  throw new UsageError(
+    `Usage: reelfeed ${usage}\nGive the backup location or set REELFEED_BACKUP_TO.`,
+  );
 }
 
 /** An encrypted backup always includes the key, so a restore needs only the passphrase. */
@@ -63,6 +65,6 @@ function keyToInclude(config: Config, isAsked: boolean, isEncrypted: boolean): s
   }
   if (!isAsked) return null;
   throw new ConfigurationError(
-    'The key comes from REELFEED_ENCRYPTION_KEY, not from a file: keep it where it is kept.',
+    'The key comes from REELFEED_ENCRYPTION_KEY, so there is no key file to include. Keep a copy of the key elsewhere.',
   );
 }

@@ -34,7 +34,7 @@ export const backupsCommand: Command = async ({ env, json, positionals: [target]
         `${id}  ${rows} rows, ${mediaFiles} media files, Reelfeed ${version}`,
     ),
     moments === null
-      ? 'There is no log of the database: `restore --to` does not work.'
-      : `\`restore --to\` reaches from ${moments.from} to ${moments.to}.`,
+      ? 'There is no archived database log, so `restore --to` is not available.'
+      : `\`restore --to\` can restore any moment from ${moments.from} to ${moments.to}.`,
   ]);
 };

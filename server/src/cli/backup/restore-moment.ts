@@ -40,7 +40,7 @@ export async function restoreMoment({ config, place, to, known, json }: Options)
   }
   if (config.databaseUrl !== null) {
     throw new ConfigurationError(
-      '`restore --to` is for the embedded database: unset DATABASE_URL, or use the tools of your server.',
+      '`restore --to` works only with the embedded database. Unset DATABASE_URL, or use the tools of your own server.',
     );
   }
   const repository = await openRepository(await openPlace(place, config), {
@@ -66,7 +66,7 @@ export async function restoreMoment({ config, place, to, known, json }: Options)
   const isReady = config.encryptionKey !== null || (await isThere(keyFile(config.dataDir)));
   const restored = moment.toISOString();
   print(json, { restored, isReady, erasures: replays, mediaFiles }, [
-    `The database of ${restored} is restored, with ${mediaFiles} media files.`,
+    `Restored the database as of ${restored} and ${mediaFiles} media files.`,
     ...nextSteps(config, replays, isReady),
   ]);
 }

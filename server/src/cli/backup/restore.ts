@@ -52,7 +52,7 @@ export const restore: Command = async (input) => {
   );
   const isReady = config.encryptionKey !== null || (await isThere(keyFile(config.dataDir)));
   print(json, { restored: manifest.createdAt, isReady, erasures: replays }, [
-    `The backup of ${manifest.createdAt} is restored.`,
+    `Restored the backup of ${manifest.createdAt}.`,
     ...nextSteps(config, replays, isReady),
   ]);
 };
@@ -65,9 +65,7 @@ async function requireEmpty(client: Client): Promise<void> {
   if (rows[0]?.isThere !== true) return;
   const { rowCount } = await client.query('select from organization limit 1');
   if (rowCount === 0) return;
-  throw new ConfigurationError(
-    'The database is in use already: a backup is restored into an empty one.',
-  );
+  throw new ConfigurationError('The database is not empty. Restore into an empty database.');
 }
 
 async function withEmptyDatabase(

@@ -13,8 +13,8 @@ export const verify: Command = async ({ env, json, positionals: [target], backup
   const { createdAt, version } = source.manifest;
   const summary =
     problems.length === 0
-      ? `The backup of ${createdAt} by Reelfeed ${version} is whole: ${files} files.`
-      : `The backup is damaged: ${problems.length} of ${files} files.`;
+      ? `The backup of ${createdAt} by Reelfeed ${version} is intact: ${files} files.`
+      : `The backup is damaged: ${problems.length} of ${files} files have problems.`;
   const facts = { backup: source.name, createdAt, version, files, problems };
   print(json, facts, [...problems, summary]);
   if (problems.length > 0) process.exitCode = 1;

@@ -72,7 +72,7 @@ async function listItems(
     headers: { authorization: `Bearer ${secretKey}` },
     signal,
   });
-  if (!answer.ok) throw new Error(`The clips can't be listed: ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`Cannot list the clips: ${await answer.text()}`);
   const { data } = (await answer.json()) as { data: ListedItem[] };
   return data;
 }
@@ -103,6 +103,6 @@ async function uploadClip(
     body: form,
     signal,
   });
-  if (!answer.ok) throw new Error(`The upload of a sample clip failed: ${await answer.text()}`);
+  if (!answer.ok) throw new Error(`Uploading a sample clip failed: ${await answer.text()}`);
   await rm(file, { force: true });
 }

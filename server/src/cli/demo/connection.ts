@@ -1,4 +1,4 @@
-/** How well a clip plays on a viewer's connection. */
+/** Simulates how well a clip plays on a viewer's connection. */
 import { around, between, type Random } from './random.ts';
 import type { FeedClip } from './feed-clips.ts';
 
@@ -30,11 +30,11 @@ export type Playback = {
 };
 
 const failures = [
-  { errorCode: 'fragLoadTimeOut', errorMessage: 'A part of the clip did not come in time.' },
-  { errorCode: 'manifestLoadTimeOut', errorMessage: 'The playlist did not come in time.' },
+  { errorCode: 'fragLoadTimeOut', errorMessage: 'A part of the clip did not arrive in time.' },
+  { errorCode: 'manifestLoadTimeOut', errorMessage: 'The playlist did not arrive in time.' },
 ] as const;
 
-/** What a player on this connection experiences while `seconds` of a clip are played. */
+/** Simulates a player on this connection that plays `seconds` of a clip. */
 export function playOver(
   connection: DemoConnection,
   clip: FeedClip,

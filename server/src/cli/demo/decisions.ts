@@ -1,4 +1,4 @@
-/** What a viewer does with one clip. */
+/** Decides what a viewer does with one clip. */
 import { appealOf } from './taste.ts';
 import { between, pickWeighted, type Random } from './random.ts';
 import type { FeedClip } from './feed-clips.ts';

@@ -70,7 +70,7 @@ export const demo: Command = async ({ env }) => {
             await addExport(parts, signal);
             // If the port for live streams is taken, the demo runs without them.
             await broadcastOnce(access, signal).catch((error: unknown) => {
-              if (!signal.aborted) log.warn({ err: error }, 'the broadcast of the demo failed');
+              if (!signal.aborted) log.warn({ err: error }, 'demo broadcast failed');
             });
           }),
         ]);

@@ -30,7 +30,7 @@ test('each meets what it likes earlier than the other does, and last of all what
     { baseUrl: service.url, publishableKey: service.publishableKey },
     new AbortController().signal,
   );
-  // How much earlier clips tagged "nature" rank than those tagged "calm".
+  // Returns by how many places clips tagged "nature" rank before those tagged "calm".
   const leads: number[] = [];
   for (const { userId, likes } of oppositeTastes) {
     // Each feed explores with its own random clips, so a single feed proves little.

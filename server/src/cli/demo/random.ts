@@ -33,6 +33,6 @@ export function pickWeighted<T>(random: Random, choices: readonly (readonly [T, 
     if (left < 0) return choice;
   }
   const last = choices.at(-1);
-  if (last === undefined) throw new RangeError('There is nothing to pick from.');
+  if (last === undefined) throw new RangeError('Cannot pick from an empty list.');
   return last[0];
 }

@@ -1,4 +1,4 @@
-/** How much a viewer likes a clip, for arbitrary tags. */
+/** Models a viewer's taste for clips with arbitrary tags. */
 import { randomFrom } from './random.ts';
 import type { FeedClip } from './feed-clips.ts';
 import type { DemoViewer } from './viewers.ts';
@@ -9,8 +9,8 @@ import type { DemoViewer } from './viewers.ts';
 const contrast = 1.8;
 
 /**
- * How much a viewer likes a clip, from 0 to 1: the mean of the viewer's taste for its tags and for
- * the clip itself.
+ * A viewer's liking of a clip, from 0 to 1: the mean of the viewer's taste for its tags and for the
+ * clip itself.
  */
 export function appealOf({ name }: DemoViewer, { title, tags }: FeedClip): number {
   const likings = [`clip ${title}`, ...tags.map((tag) => `tag ${tag}`)].map((what) =>

@@ -12,7 +12,7 @@ export type DemoViewer = {
   patienceSeconds: number;
   /** Longest wait for the first frame. */
   waitsMs: number;
-  /** How readily the viewer likes a clip that appeals, from 0 to 1. */
+  /** Readiness to like an appealing clip, from 0 to 1. */
   enthusiasm: number;
   /** Probability of going on to the next clip. */
   staying: number;

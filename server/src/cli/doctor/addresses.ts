@@ -75,7 +75,7 @@ export async function examineCertificate(config: Config): Promise<Finding[]> {
   const days = Math.floor((expiresAt.getTime() - Date.now()) / dayMs);
   const detail = `of ${names}, expires in ${days} days`;
   if (days >= soonDays) return [{ subject, state: 'ok', detail }];
-  const mend = 'Renew it: the service takes the new files by itself.';
+  const mend = 'Renew it. The service picks up the new files automatically.';
   return [{ subject, state: 'note', detail, mend }];
 }
 
@@ -86,15 +86,15 @@ export async function examinePublicUrl({ publicUrl }: Config): Promise<Finding[]
   const host = new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, '$1');
   const timer = AbortSignal.timeout(lookupTimeoutMs);
   const tooLate = new Promise<string>((resolve) => {
-    timer.addEventListener('abort', () => resolve('no answer in time'));
+    timer.addEventListener('abort', () => resolve('no response in time'));
   });
   const resolved = lookup(host).then(
     () => null,
     (error: NodeJS.ErrnoException) => error.code ?? error.message,
   );
   const problem = await Promise.race([resolved, tooLate]);
-  if (problem === null) return [{ subject, state: 'ok', detail: `${host} has an address` }];
-  const detail = `the host ${host} of REELFEED_PUBLIC_URL has no address (${problem})`;
-  const mend = 'Correct the name, or add it to the DNS: players load all media from there.';
+  if (problem === null) return [{ subject, state: 'ok', detail: `${host} resolves` }];
+  const detail = `the host ${host} of REELFEED_PUBLIC_URL cannot be resolved (${problem})`;
+  const mend = 'Correct the name or add it to the DNS. Players load all media from this host.';
   return [{ subject, state: 'problem', detail, mend }];
 }

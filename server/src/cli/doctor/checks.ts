@@ -34,7 +34,7 @@ export const checks: Record<string, Check> = {
   async Node() {
     const major = Number(process.versions.node.split('.')[0]);
     const detail = `${process.version}, Reelfeed ${version}`;
-    const mend = 'Run npm ci: it installs Node 24 beside the service.';
+    const mend = 'Run npm ci, which installs Node 24 with the service.';
     return [
       major >= 24
         ? { subject: 'Node', state: 'ok', detail }
@@ -53,8 +53,8 @@ export const checks: Record<string, Check> = {
       return garbage.map((type) => ({
         subject: 'Settings',
         state: 'problem',
-        detail: `REELFEED_${type.toUpperCase()}_KEY is not a ${type} key of Reelfeed`,
-        mend: `Set it to what reelfeed keys generate --type ${type} prints.`,
+        detail: `REELFEED_${type.toUpperCase()}_KEY is not a valid Reelfeed ${type} key`,
+        mend: `Set it to the output of reelfeed keys generate --type ${type}.`,
       }));
     }
     if (unknown.length === 0)
@@ -79,7 +79,7 @@ export const checks: Record<string, Check> = {
     const { bavail, bsize } = await statfs(folder);
     const freeBytes = bavail * bsize;
     const detail = `${Math.floor(freeBytes / 2 ** 20)} MB free`;
-    const mend = 'Uploads are refused below REELFEED_MIN_FREE_BYTES: free some space.';
+    const mend = 'Uploads are rejected below REELFEED_MIN_FREE_BYTES. Free some space.';
     return [
       freeBytes >= config.minFreeBytes
         ? { subject, state: 'ok', detail }
@@ -97,7 +97,7 @@ export const checks: Record<string, Check> = {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-    const detail = `s3://${mediaUrl.bucket}/${mediaUrl.prefix} can be written, read, listed, cleared`;
+    const detail = `s3://${mediaUrl.bucket}/${mediaUrl.prefix}: write, read, list and delete work`;
     return [{ subject, state: 'ok', detail }];
   },
 
@@ -123,7 +123,7 @@ export const checks: Record<string, Check> = {
       () => false,
     );
     if (config.databaseUrl === null && !exists) {
-      return [{ subject: 'Database', state: 'note', detail: 'is made by the first start' }];
+      return [{ subject: 'Database', state: 'note', detail: 'will be created at the first start' }];
     }
     return withConnection(config, async (connection) => {
       const status = await migrationStatus(connection);
@@ -135,13 +135,13 @@ export const checks: Record<string, Check> = {
       const failed = await listFailedJobs(database.db);
       if (failed.length > 0) {
         const [last] = failed;
-        const detail = `${failed.length} failed for good, the last: ${last?.name ?? ''}: ${last?.lastError ?? ''}`;
+        const detail = `${failed.length} failed permanently; most recent: ${last?.name ?? ''}: ${last?.lastError ?? ''}`;
         findings.push({ subject: 'Background jobs', state: 'note', detail });
       } else {
         findings.push({
           subject: 'Background jobs',
           state: 'ok',
-          detail: 'none has failed for good',
+          detail: 'none has failed permanently',
         });
       }
       findings.push(...(await describeBackups(database.db, config)));
@@ -156,8 +156,9 @@ async function examineReadReplica({ databaseReadUrl: url }: Config): Promise<Fin
   const subject = 'Read replica';
   const { problem } = await examineReplica(url);
   if (problem === null)
-    return [{ subject, state: 'ok', detail: 'answers, and replays the primary' }];
-  const mend = 'Check REELFEED_DATABASE_READ_URL. Until then the primary answers reports.';
+    return [{ subject, state: 'ok', detail: 'reachable and replicating from the primary' }];
+  const mend =
+    'Check REELFEED_DATABASE_READ_URL. Until it works, reports are read from the primary.';
   return [{ subject, state: 'problem', detail: problem, mend }];
 }
 
@@ -171,7 +172,7 @@ async function describeKey(db: Db, config: Config): Promise<Finding> {
     return problemOf(subject, error);
   }
   const isFile = config.encryptionKey === null;
-  const detail = `opens secrets, from ${isFile ? 'the data directory' : 'REELFEED_ENCRYPTION_KEY'}`;
+  const detail = `decrypts the stored secrets; source: ${isFile ? 'the data directory' : 'REELFEED_ENCRYPTION_KEY'}`;
   if (!isFile || config.databaseUrl === null) return { subject, state: 'ok', detail };
   const mend = 'Set REELFEED_ENCRYPTION_KEY to its content on every process of the cluster.';
   return { subject, state: 'note', detail, mend };
@@ -189,8 +190,8 @@ async function describeDurability(
   }
   const accepted = config.acceptUnsafeDatabase;
   return accepted.length === 0
-    ? { subject, state: 'ok', detail: 'commits wait for the disk' }
-    : { subject, state: 'note', detail: `accepted as it may be: ${accepted.join(', ')}` };
+    ? { subject, state: 'ok', detail: 'commits are durable' }
+    : { subject, state: 'note', detail: `not durable, but accepted: ${accepted.join(', ')}` };
 }
 
 function describeMigrations(
@@ -199,17 +200,23 @@ function describeMigrations(
 ): Finding {
   const subject = 'Database';
   if (changed.length > 0) {
-    const mend = 'Restore the files of server/migrations: they are never edited after a release.';
+    const mend =
+      'Restore the files in server/migrations. Migrations are never edited after a release.';
     return { subject, state: 'problem', detail: `migrations differ: ${changed.join(', ')}`, mend };
   }
   if (unknown.length > 0) {
-    const mend = 'Start the newer version, or restore a backup from before it.';
-    return { subject, state: 'problem', detail: `of a newer version: ${unknown.join(', ')}`, mend };
+    const mend = 'Start the newer version, or restore a backup made before the upgrade.';
+    return {
+      subject,
+      state: 'problem',
+      detail: `applied by a newer version: ${unknown.join(', ')}`,
+      mend,
+    };
   }
   if (pending.length > 0) {
-    const mend = 'The next start applies them, or run reelfeed migrate.';
+    const mend = 'They are applied at the next start, or run reelfeed migrate.';
     const fix = {
-      action: `apply ${pending.length} migrations; the version before this one keeps working`,
+      action: `apply ${pending.length} migrations; the previous version keeps working`,
       apply: () =>
         withConnection(config, (connection) => migrate(connection, createLogger('error'))),
     };

@@ -1,4 +1,4 @@
-/** What `reelfeed doctor` checks in the data directory, including leftovers of killed processes. */
+/** Checks of `reelfeed doctor` in the data directory, including leftovers of killed processes. */
 import { access, chmod, constants, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config } from '../../app/config.ts';
@@ -21,7 +21,7 @@ export async function examineDataDirectory(config: Config): Promise<Finding[]> {
   const { dataDir } = config;
   const found = await stat(dataDir).catch(() => null);
   if (found === null) {
-    return [{ subject, state: 'note', detail: `${dataDir} is made by the first start` }];
+    return [{ subject, state: 'note', detail: `${dataDir} will be created at the first start` }];
   }
   await access(dataDir, constants.R_OK | constants.W_OK);
   const findings: Finding[] = [];
@@ -29,7 +29,7 @@ export async function examineDataDirectory(config: Config): Promise<Finding[]> {
     findings.push({
       subject,
       state: 'problem',
-      detail: `every user of this machine may write to ${dataDir}`,
+      detail: `${dataDir} is writable by every user of this machine`,
       mend: `Run chmod o-w ${dataDir}`,
       fix: closedToOthers(dataDir, writableByOthers, `chmod o-w ${dataDir}`),
     });
@@ -41,7 +41,7 @@ export async function examineDataDirectory(config: Config): Promise<Finding[]> {
     findings.push({
       subject,
       state: 'problem',
-      detail: `every user of this machine may use ${file}`,
+      detail: `${file} is accessible to every user of this machine`,
       mend: `Run chmod o-rwx ${file}`,
       fix: closedToOthers(file, anythingByOthers, `chmod o-rwx ${file}`),
     });
@@ -74,9 +74,9 @@ export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promis
     findings.push({
       subject,
       state: 'note',
-      detail: `${length} unfinished or removed files in ${folder}, older than a day`,
+      detail: `${length} unfinished or removed files in ${folder} are older than a day`,
       fix: {
-        action: `remove these ${length} from ${folder}`,
+        action: `remove leftover files (${length}) from ${folder}`,
         apply: () => new Scratch(folder).cleanUp(dayMs),
       },
     });
@@ -87,7 +87,7 @@ export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promis
     findings.push({
       subject,
       state: 'note',
-      detail: `${drill} is left of a restore drill that was cut short`,
+      detail: `${drill} was left by an interrupted restore drill`,
       fix: {
         action: `remove the throwaway database in ${drill}`,
         apply: async () => {
@@ -99,7 +99,7 @@ export async function examineLeftovers({ dataDir, databaseUrl }: Config): Promis
     });
   }
   if (findings.length > 0) return findings;
-  return [{ subject, state: 'ok', detail: 'no unfinished files older than a day' }];
+  return [{ subject, state: 'ok', detail: 'no leftover files older than a day' }];
 }
 
 async function hasOwner(dataDir: string): Promise<boolean> {

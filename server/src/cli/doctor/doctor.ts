@@ -21,13 +21,13 @@ export const doctor: Command = async ({ env, json, fix: isFixing = false, dryRun
   }
   if (fixes.some(({ state }) => state === 'done')) findings = await examine(env);
   const problems = findings.filter(({ state }) => state === 'problem').length;
-  const closing = problems === 0 ? 'No problem was found.' : `Problems found: ${problems}.`;
+  const closing = problems === 0 ? 'No problems found.' : `Problems found: ${problems}.`;
   const plain = findings.map(({ fix: _fix, ...finding }) => finding);
   print(json, { version, findings: plain, fixes }, [
     ...plain.flatMap(toLines),
     '',
     ...fixes.map(toFixLine),
-    ...(fixes.length > 0 && !isFixing ? ['Run reelfeed doctor --fix to have that done.'] : []),
+    ...(fixes.length > 0 && !isFixing ? ['Run reelfeed doctor --fix to apply these fixes.'] : []),
     ...(fixes.length > 0 ? [''] : []),
     closing,
   ]);

@@ -57,9 +57,9 @@ test('what is safe is fixed once, the rest is left alone, and a dry run changes 
   const expected = [
     /^Data directory: chmod o-w /,
     /^Data directory: chmod o-rwx .*encryption\.key$/,
-    /^Leftovers: remove these 1 from .*media\/work$/,
-    /^Leftovers: remove these 1 from .*media\/trash$/,
-    /^Leftovers: remove these 1 from .*backup-work$/,
+    /^Leftovers: remove leftover files \(1\) from .*media\/work$/,
+    /^Leftovers: remove leftover files \(1\) from .*media\/trash$/,
+    /^Leftovers: remove leftover files \(1\) from .*backup-work$/,
     /^Database: apply \d+ migrations/,
   ];
   for (const options of [[], ['--dry-run'], ['--fix', '--dry-run']]) {
@@ -74,7 +74,7 @@ test('what is safe is fixed once, the rest is left alone, and a dry run changes 
   }
   const dry = await runCommand(['doctor', '--dry-run'], { env });
   assert.match(dry.stdout, /^would fix {2}Data directory: chmod o-w /m);
-  assert.match(dry.stdout, /^Run reelfeed doctor --fix to have that done\.$/m);
+  assert.match(dry.stdout, /^Run reelfeed doctor --fix to apply these fixes\.$/m);
 
   const fixed = await doctor('--fix');
   assert.deepEqual(

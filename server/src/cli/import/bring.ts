@@ -84,7 +84,7 @@ export async function bringUrls(
     const { data } = await admin.post('/v1/content/import', { body: { items }, signal });
     return data.results.map(({ status, item, error }) =>
       status === 'failed' || item === undefined
-        ? { status: 'failed', problem: error?.message ?? 'was refused' }
+        ? { status: 'failed', problem: error?.message ?? 'was rejected' }
         : { status, id: item.id },
     );
   } catch (error) {
@@ -116,7 +116,7 @@ async function findItem(
   const outcome: ImportOutcome =
     errorReason === null
       ? { status: 'existing', id }
-      : { status: 'failed', problem: `was imported before and failed: ${errorReason.message}` };
+      : { status: 'failed', problem: `was imported earlier and failed: ${errorReason.message}` };
   const isWaiting = uploadStatus === 'pending';
   return { id, isSettled: !isWaiting && !isAbandoned, isAbandoned, isWaiting, outcome };
 }

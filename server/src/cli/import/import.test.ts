@@ -99,9 +99,9 @@ test('a list says what is wrong with which row, and brings the others', async ()
     /public|address/,
     /missing\.mp4 cannot be read/,
     /protected: must be true or false/,
-    /needs either file or sourceUrl/,
+    /requires either file or sourceUrl/,
     /visibility/,
-    /has 3 cells where the header has 8/,
+    /has 3 cells, but the header has 8/,
     /public|address/,
   ];
   assert.equal(results.length, problems.length);
@@ -179,7 +179,7 @@ test('what concerns the whole run ends it with one sentence', async () => {
   await writeFile(path.join(folder, 'unknown.csv'), 'file,titel\na,b\n');
   const attempts: [RegExp, string, Record<string, string>][] = [
     [/neither a folder nor/, videos, env],
-    [/There is no .*nowhere/, path.join(folder, 'nowhere'), env],
+    [/nowhere does not exist/, path.join(folder, 'nowhere'), env],
     [/no video or audio file/, empty, env],
     [/Unknown columns: titel/, path.join(folder, 'unknown.csv'), env],
     [/REELFEED_SECRET_KEY is not set/, folder, { REELFEED_PUBLIC_URL: service.url }],

@@ -12,8 +12,8 @@ import { ProgressBar } from './progress-bar.ts';
 import { readRows, type BadRow, type ImportRow } from './rows.ts';
 
 const usage = `Usage: reelfeed import <folder|file.csv|file.ndjson> [--wait] [--json]
-The service is REELFEED_PUBLIC_URL, or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
-A list has the columns file or sourceUrl, and any metadata: title, tags, externalId, …`;
+The service is REELFEED_PUBLIC_URL or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
+A list has the column file or sourceUrl, and any metadata columns: title, tags, externalId, …`;
 
 const filesAtOnce = 3;
 const urlsAtOnce = 100;
@@ -26,14 +26,14 @@ export const importCommand: Command = async (input) => {
   if (target === undefined || more.length > 0) throw new UsageError(usage);
   const admin = openAdmin(input, usage);
   const rows = await readRows(target);
-  if (rows.length === 0) throw new UsageError(`There is no video or audio file in ${target}.`);
+  if (rows.length === 0) throw new UsageError(`${target} contains no video or audio files.`);
   const stopping = new AbortController();
-  const stop = () => stopping.abort(new UsageError('Stopped. Run it again to go on.'));
+  const stop = () => stopping.abort(new UsageError('Stopped. Run the command again to continue.'));
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const run = new Import(admin, rows, stopping.signal);
   const results = await run.bringAll(input.wait).catch((error: unknown) => {
     if (!(error instanceof ReelfeedError)) throw error;
-    throw new UsageError(`The import has ended: ${error.message} Run it again to go on.`);
+    throw new UsageError(`The import stopped: ${error.message} Run the command again to continue.`);
   });
   const count = (status: ImportOutcome['status']) =>
     results.filter((result) => result.status === status).length;
@@ -43,7 +43,7 @@ export const importCommand: Command = async (input) => {
     failed: count('failed'),
   };
   print(input.json, { ...totals, results }, [
-    `${totals.created} imported, ${totals.existing} were there already, ${totals.failed} failed.`,
+    `${totals.created} imported, ${totals.existing} already existed, ${totals.failed} failed.`,
   ]);
   if (totals.failed > 0) process.exitCode = 1;
 };
@@ -85,7 +85,7 @@ class Import {
         this.#signal,
       );
       for (const [at, [index]] of some.entries()) {
-        const outcome = outcomes[at] ?? { status: 'failed', problem: 'was not answered' };
+        const outcome = outcomes[at] ?? { status: 'failed', problem: 'got no response' };
         this.#settle(index, outcome);
       }
     }

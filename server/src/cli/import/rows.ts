@@ -44,7 +44,7 @@ const maxTitleLength = 200;
  */
 export async function readRows(target: string): Promise<(ImportRow | BadRow)[]> {
   const found = await stat(target).catch(() => null);
-  if (found === null) throw new UsageError(`There is no ${target}.`);
+  if (found === null) throw new UsageError(`${target} does not exist.`);
   if (found.isDirectory()) return readFolder(target);
   const records = readRecords(target, await readFile(target, 'utf8'));
   const rows: (ImportRow | BadRow)[] = [];
@@ -144,12 +144,12 @@ function readCsv(text: string): (Fields | BadRow)[] {
   const unknown = names.filter((name) => !columns.has(name));
   if (unknown.length > 0) {
     const known = [...columns].join(', ');
-    throw new UsageError(`Unknown columns: ${unknown.join(', ')}. Known are: ${known}.`);
+    throw new UsageError(`Unknown columns: ${unknown.join(', ')}. Known columns: ${known}.`);
   }
   return rows.map(({ record, info }) => {
     const place = `row ${info.lines}`;
     if (record.length !== names.length) {
-      return { place, problem: `has ${record.length} cells where the header has ${names.length}` };
+      return { place, problem: `has ${record.length} cells, but the header has ${names.length}` };
     }
     const cells = names.map((name, index) => [name, record[index] ?? ''] as const);
     const filled = cells.filter(([, value]) => value.trim() !== '');
@@ -166,7 +166,7 @@ function parseCsv(text: string): { record: string[]; info: { lines: number } }[]
       relax_column_count: true,
     }) as unknown as { record: string[]; info: { lines: number } }[];
   } catch (error) {
-    throw new UsageError(`The file is not CSV: ${(error as Error).message}`);
+    throw new UsageError(`The file is not valid CSV: ${(error as Error).message}`);
   }
 }
 
@@ -185,7 +185,7 @@ function readCells(place: string, cells: readonly (readonly [string, string])[])
       try {
         fields[name] = JSON.parse(value);
       } catch {
-        return { place, problem: 'customMetadata: is not JSON' };
+        return { place, problem: 'customMetadata: is not valid JSON' };
       }
     } else fields[name] = value;
   }
@@ -196,7 +196,7 @@ function readCells(place: string, cells: readonly (readonly [string, string])[])
 async function toRow({ place, fields }: Fields, folder: string): Promise<ImportRow | BadRow> {
   const { file, sourceUrl, ...metadata } = fields;
   if ((file === undefined) === (sourceUrl === undefined)) {
-    return { place, problem: 'needs either file or sourceUrl' };
+    return { place, problem: 'requires either file or sourceUrl' };
   }
   if (typeof sourceUrl === 'string') {
     const name = URL.parse(sourceUrl)?.pathname.split('/').at(-1) ?? '';
@@ -204,7 +204,7 @@ async function toRow({ place, fields }: Fields, folder: string): Promise<ImportR
     const externalId = externalIdOf(`url:${sourceUrl}`);
     return { place, metadata: { title, externalId, ...metadata }, source: { url: sourceUrl } };
   }
-  if (typeof file !== 'string') return { place, problem: 'file and sourceUrl must be text' };
+  if (typeof file !== 'string') return { place, problem: 'file and sourceUrl must be strings' };
   try {
     return { ...(await fileRow(path.resolve(folder, file), file, metadata)), place };
   } catch {

@@ -29,7 +29,10 @@ export function readRule(given: GivenRule): AlertRule {
   const { report, metric } = given;
   if (!Object.hasOwn(watchedMetrics[report], metric)) {
     const known = Object.keys(watchedMetrics[report]).join(', ');
-    throw fieldError('metric', `must be a metric of ${report} that can be watched: ${known}`);
+    throw fieldError(
+      'metric',
+      `must be one of the metrics of ${report} that can be watched: ${known}`,
+    );
   }
   const filter = readFilter(given.filter ?? {}, 'filter');
   const rule = {
@@ -42,7 +45,8 @@ export function readRule(given: GivenRule): AlertRule {
     cooldownHours: given.cooldownHours ?? 6,
     resolveAfter: given.resolveAfter ?? 2,
   };
-  if (isUnanswerable(rule)) throw fieldError('filter', 'sessions belong to no single item');
+  if (isUnanswerable(rule))
+    throw fieldError('filter', 'session metrics cannot be filtered by item');
   return rule;
 }
 
@@ -106,7 +110,7 @@ export async function changeAlert(
     judgement: startsAnew ? null : row.lastJudgement,
     ...firstWindow(clock),
   });
-  if (saved === null) throw new Error('A locked alert has changed.');
+  if (saved === null) throw new Error('A locked alert was changed.');
   if (startsAnew && row.state === 'firing') {
     const reason = isPaused ? 'paused' : 'changed';
     await tell(tx, saved, { state: 'resolved', reason, judgement: null }, { clock, publicUrl });
@@ -144,7 +148,7 @@ export function parseAlertId(id: string): AlertId {
 }
 
 export function noSuchAlert(): ApiError {
-  return new ApiError('NOT_FOUND', { message: 'There is no such alert.' });
+  return new ApiError('NOT_FOUND', { message: 'There is no alert with this id.' });
 }
 
 export function presentAlert(row: AlertRow, clock: ZoneClock) {

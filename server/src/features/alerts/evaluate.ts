@@ -61,7 +61,7 @@ export async function evaluateAlerts(parts: EvaluateParts, signal: AbortSignal):
       await evaluate(parts, row);
     } catch (error) {
       if (signal.aborted) throw error;
-      log.warn({ err: error, alertId: row.alertId }, 'alert could not be judged');
+      log.warn({ err: error, alertId: row.alertId }, 'alert could not be evaluated');
       await deferAlert(db, row.alertId, retryAfterMs);
     }
   }

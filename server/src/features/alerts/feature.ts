@@ -28,7 +28,7 @@ const eventsKeptDays = 90;
 export const alerts = defineFeature({
   name: 'alerts',
   apiTags: {
-    Alerts: 'Rules on metrics that tell when something is unusual.',
+    Alerts: 'Rules that watch metrics and report unusual values.',
   },
   tables: ['alert', 'alert_event'],
   extensions: [extend(webhookEvents, alertEvents)],

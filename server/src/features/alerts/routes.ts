@@ -63,7 +63,7 @@ function addReadRoutes(app: HttpApp, { db }: AlertRouteParts): void {
       schema: {
         operationId: 'listAlerts',
         summary: 'List alerts',
-        description: `With their state, oldest first; at most ${maxAlerts}.`,
+        description: `Returns the alerts with their state, oldest first. There are at most ${maxAlerts}.`,
         tags,
         response: answers({ 200: ListEnvelope(Alert) }),
       },
@@ -104,10 +104,10 @@ function addCreateRoute(app: HttpApp, { mutations }: AlertRouteParts): void {
       config,
       schema: {
         operationId: 'createAlert',
-        summary: 'Watch a metric',
+        summary: 'Create an alert',
         description:
-          'Every hour of the organization’s clock is judged some minutes after its end, by a window ' +
-          'of hours that ends with it. `analytics.alert` tells webhooks when an alert opens, and when ' +
+          'Each hour in the organization’s time zone is evaluated a few minutes after it ends, over a window ' +
+          'of hours that ends with it. The webhook event `analytics.alert` is sent when an alert opens and when ' +
           'it is resolved.',
         tags,
         body: NewAlert,
@@ -182,8 +182,9 @@ function addTestRoute(app: HttpApp, { db }: AlertRouteParts): void {
       config,
       schema: {
         operationId: 'testAlert',
-        summary: 'Try a rule on the past',
-        description: 'When it would have opened in the last days. Nothing is stored or told.',
+        summary: 'Test a rule against past data',
+        description:
+          'Reports when the alert would have opened in recent days. Nothing is stored and no webhook is notified.',
         tags,
         body: AlertTest,
         response: answers({ 200: Envelope(AlertTestResult) }),
@@ -205,8 +206,8 @@ function addEventsRoute(app: HttpApp, { db, cursors }: AlertRouteParts): void {
       config,
       schema: {
         operationId: 'listAlertEvents',
-        summary: 'List when an alert was opened and resolved',
-        description: 'Newest first; of the last 90 days.',
+        summary: 'List when an alert opened and was resolved',
+        description: 'Newest first, for the last 90 days.',
         tags,
         params: IdParams,
         querystring: Closed(pageQuery),

@@ -32,21 +32,25 @@ const Band = Closed(
         minimum: 1,
         maximum: 20,
         description:
-          'Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5.',
+          'Half-width of the band in robust standard deviations (1.4826 × MAD). Default: 3.5.',
       }),
     ),
     weeks: Type.Optional(
-      Type.Integer({ minimum: minWeeks, maximum: 8, description: 'Weeks before. Default: 4.' }),
+      Type.Integer({
+        minimum: minWeeks,
+        maximum: 8,
+        description: 'Number of previous weeks to compare with. Default: 4.',
+      }),
     ),
     minChange: Type.Optional(
       Type.Number({
         minimum: 0,
         maximum: 10,
-        description: 'Half of the band at least, as a share of the median. Default: 0.1.',
+        description: 'Minimum half-width of the band, as a share of the median. Default: 0.1.',
       }),
     ),
   },
-  { description: 'Against the same hours of the weeks before.' },
+  { description: 'Compares with the same hours of previous weeks.' },
 );
 const Condition = Type.Union([Threshold, Band]);
 
@@ -55,28 +59,32 @@ const ruleFields = {
   filter: Type.Optional(Closed(filterQuery)),
   condition: Condition,
   windowHours: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 24, description: 'Hours of a window. Default: 1.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 24,
+      description: 'Length of the window in hours. Default: 1.',
+    }),
   ),
   minData: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 1e9,
       description:
-        'Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100.',
+        'Minimum number of plays, views, sessions or starts behind a rate, or minimum usual count for a band. Default: 100.',
     }),
   ),
   cooldownHours: Type.Optional(
     Type.Integer({
       minimum: 0,
       maximum: 168,
-      description: 'From the end of an alert until it may open again. Default: 6.',
+      description: 'Hours from the resolution of an alert until it may open again. Default: 6.',
     }),
   ),
   resolveAfter: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 24,
-      description: 'Windows in a row that must be fine. Default: 2.',
+      description: 'Consecutive normal windows after which the alert is resolved. Default: 2.',
     }),
   ),
 };
@@ -104,8 +112,8 @@ export type GivenRule = Omit<Static<typeof NewAlert>, 'name' | 'isEnabled'>;
 
 const judged = {
   value: Nullable(Type.Number()),
-  low: Nullable(Type.Number({ description: 'The value should not be below.' })),
-  high: Nullable(Type.Number({ description: 'The value should not be above.' })),
+  low: Nullable(Type.Number({ description: 'The alert opens below this value.' })),
+  high: Nullable(Type.Number({ description: 'The alert opens above this value.' })),
 };
 const Judgement = Type.Object({
   verdict: OneOf(['unknown', 'fine', 'breached'] as const),
@@ -128,7 +136,7 @@ export const Alert = Type.Object(
     cooldownHours: Type.Integer(),
     resolveAfter: Type.Integer(),
     isEnabled: Type.Boolean(),
-    state: OneOf(['unknown', 'ok', 'firing'] as const, '`unknown`: too little data so far.'),
+    state: OneOf(['unknown', 'ok', 'firing'] as const, '`unknown`: not enough data yet.'),
     openedAt: Nullable(Timestamp),
     resolvedAt: Nullable(Timestamp),
     last: Nullable(Judgement),
@@ -140,7 +148,7 @@ export const Alert = Type.Object(
 export const AlertEvent = Type.Object(
   {
     state: OneOf(['opened', 'resolved'] as const),
-    reason: OneOf(changeReasons, '`changed`, `paused`: somebody has changed the alert.'),
+    reason: OneOf(changeReasons, '`changed`, `paused`: the alert was edited.'),
     ...judged,
     windowEnd: Nullable(Timestamp),
     at: Timestamp,
@@ -151,10 +159,10 @@ export const AlertEvent = Type.Object(
 export const AlertTestResult = Type.Object(
   {
     days: Type.Integer(),
-    fired: Type.Integer({ description: 'How often it would have opened.' }),
+    fired: Type.Integer({ description: 'How many times the alert would have opened.' }),
     hoursJudged: Type.Integer(),
     hoursBreached: Type.Integer(),
-    hoursUnknown: Type.Integer({ description: 'Too little data.' }),
+    hoursUnknown: Type.Integer({ description: 'Not enough data.' }),
     openings: Type.Array(
       Type.Object({ openedAt: Timestamp, resolvedAt: Nullable(Timestamp), ...judged }),
     ),

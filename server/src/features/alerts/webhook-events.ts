@@ -15,10 +15,10 @@ export const alertEvents = {
       report: OneOf(watchedReports),
       metric: Type.String(),
       value: Nullable(Type.Number()),
-      low: Nullable(Type.Number({ description: 'The value should not be below.' })),
-      high: Nullable(Type.Number({ description: 'The value should not be above.' })),
+      low: Nullable(Type.Number({ description: 'The alert opens below this value.' })),
+      high: Nullable(Type.Number({ description: 'The alert opens above this value.' })),
       windowEnd: Nullable(Timestamp),
-      url: Type.String({ description: 'Of the alert in the console.' }),
+      url: Type.String({ description: 'URL of the alert in the console.' }),
     }),
     {
       alertId: 'alr_00000000000000000000000000',

@@ -25,7 +25,7 @@ type Parts = {
 export const analytics = defineFeature({
   name: 'analytics',
   apiTags: {
-    Analytics: 'Reports over viewers, items and playback.',
+    Analytics: 'Reports on viewers, items and playback.',
   },
   areas: { analytics: 'analytics' },
   settings: {

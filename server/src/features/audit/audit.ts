@@ -150,7 +150,7 @@ async function readBefore(
 
 function actorOf({ keyId, person }: Principal, requestId: string): AuditActor {
   if (person !== null) return { type: 'person', personId: person.personId, requestId };
-  if (keyId === null) throw new Error('A caller is neither a key nor a person.');
+  if (keyId === null) throw new Error('The caller is neither a key nor a person.');
   return { type: 'key', keyId, requestId };
 }
 

@@ -16,7 +16,7 @@ type Parts = { db: Db; cursors: ListCursors };
 export const audit = defineFeature({
   name: 'audit',
   apiTags: {
-    Audit: 'Who changed what, when, with which key or as which person.',
+    Audit: 'Who changed what and when, with which key or as which person.',
   },
   areas: { audit: 'audit' },
   settings: {
@@ -24,7 +24,7 @@ export const audit = defineFeature({
       env: 'REELFEED_AUDIT_RETENTION',
       parse: duration({ min: '1d' }),
       fallback: '365d',
-      about: 'How long the audit log keeps who changed what.',
+      about: 'How long audit log entries are kept.',
     }),
   },
   tables: ['audit_entry'],

@@ -28,7 +28,10 @@ const AuditEntry = Type.Object(
       examples: ['createWebhook'],
     }),
     actor: Type.Object({
-      type: OneOf(actors, '`service`: the service did it by itself, such as by a schedule.'),
+      type: OneOf(
+        actors,
+        '`service`: the service made the change itself, for example on a schedule.',
+      ),
       keyId: Nullable(Type.String()),
       keyName: Nullable(Type.String()),
       personId: Nullable(Type.String()),
@@ -42,12 +45,12 @@ const AuditEntry = Type.Object(
         }),
       ),
     }),
-    resourceId: Nullable(Type.String({ description: 'Of what was changed.' })),
+    resourceId: Nullable(Type.String({ description: 'Id of the changed resource.' })),
     changes: Type.Unknown({
       description:
-        'The body of the request as its schema names it, with `[secret]` in place of what the schema ' +
-        'marks by `x-secret`; URLs of webhooks and imports end before their query strings. Null when ' +
-        'it was no JSON or over 4 KiB.',
+        'The request body, with fields that the schema marks with `x-secret` replaced by `[secret]`. URLs ' +
+        'of webhooks and imports omit their query strings. Null if the body ' +
+        'was not JSON or exceeded 4 KiB.',
     }),
     differences: Nullable(
       Type.Object(
@@ -56,17 +59,17 @@ const AuditEntry = Type.Object(
             Type.Object({
               field: Type.String({ examples: ['weights.recency', 'variants[1].traffic'] }),
               before: Type.Unknown({ description: 'Null if there was no value.' }),
-              after: Type.Unknown({ description: 'Null if there is no value any more.' }),
+              after: Type.Unknown({ description: 'Null if the value was removed.' }),
             }),
           ),
-          omitted: Type.Integer({ description: 'How many more fields differ.' }),
+          omitted: Type.Integer({ description: 'Number of further fields that differ.' }),
         },
         {
           description:
-            'The fields that differ before and after the change: of the organization, the ranking ' +
-            'configuration and rules, settings, flags, keys, webhooks, experiments, the holdout, and roles of people. Secrets ' +
-            `are hidden, texts end after ${maxCharacters} characters, and there are at most ${maxFields} fields. ` +
-            'Null where nothing was compared or nothing differs.',
+            'The fields that the change affected, for the organization, the ranking ' +
+            'configuration and rules, settings, flags, keys, webhooks, experiments, the holdout, and the roles of people. Secrets ' +
+            `are hidden, strings are truncated to ${maxCharacters} characters, and at most ${maxFields} fields are listed. ` +
+            'Null if nothing was compared or nothing differs.',
         },
       ),
     ),
@@ -94,9 +97,9 @@ export function addAuditRoutes(app: HttpApp, parts: { db: Db; cursors: ListCurso
         operationId: 'listAudit',
         summary: 'List who changed what, when, with which key or as which person',
         description:
-          'The latest change first. Every change by a secret key, a person, the command line and the ' +
-          'service itself; events and playback tokens are no changes. With `Accept: text/csv` or ' +
-          '`application/x-ndjson` it answers with all of them as a file.',
+          'Newest first. Includes every change made by a secret key, a person, the command line or the ' +
+          'service itself. Events and playback tokens do not count as changes. With `Accept: text/csv` or ' +
+          '`application/x-ndjson`, the response is a file of all changes.',
         tags: ['Audit'],
         querystring: Closed({ ...pageQuery, ...filters }),
         response: answers({ 200: ListEnvelope(AuditEntry) }),

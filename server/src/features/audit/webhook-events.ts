@@ -12,7 +12,7 @@ const nullableText = Nullable(Type.String());
  */
 export const auditEvents = {
   'audit.recorded': webhookEvent(
-    'The audit log has a new entry. Only webhooks that name `audit.recorded` or `audit.*` get it.',
+    'The audit log has a new entry. Sent only to webhooks that subscribe to `audit.recorded` or `audit.*`.',
     Type.Object({
       auditId: Type.String(),
       action: Type.String({ description: 'The `operationId` of the request, or a similar name.' }),

@@ -6,13 +6,13 @@ import { listRuns, type RunKind, type RunStatus } from './queries.ts';
 import type { BackupConfig } from './runs.ts';
 
 const subject = 'Backups';
-const names = { backup: 'backup', archive: 'archiving of the log', drill: 'restore drill' };
+const names = { backup: 'backup', archive: 'log archiving', drill: 'restore drill' };
 
 export async function describeBackups(db: Db, config: BackupConfig): Promise<Finding[]> {
   const { backupTo } = config;
   if (backupTo === null) {
     const mend = 'Set REELFEED_BACKUP_TO to a folder on another disk or to s3://bucket/prefix.';
-    return [{ subject, state: 'note', detail: 'the service takes none by itself', mend }];
+    return [{ subject, state: 'note', detail: 'automatic backups are off', mend }];
   }
   const runs = await listRuns(db);
   const due: [RunKind, number][] = [['backup', config.backupEveryMs]];
@@ -41,7 +41,7 @@ function describeRun(kind: RunKind, run: RunStatus | undefined, everyMs: number)
   const isLate = succeededAt !== null && Date.now() - succeededAt.getTime() > 2 * everyMs + 60_000;
   const detail = `the last ${name} succeeded ${last}`;
   if (succeededAt === null || isLate) {
-    const mend = 'It runs while the service runs with the role worker.';
+    const mend = 'It runs in processes with the role worker.';
     return { subject, state: 'note', detail, mend };
   }
   return { subject, state: 'ok', detail };

@@ -15,21 +15,21 @@ export function collectBackupMetrics(metrics: Metrics, db: Db, config: BackupCon
   metrics.collected({
     type: 'gauge',
     name: 'backup_last_success_timestamp_seconds',
-    help: 'When a backup, an archiving of the log and a restore drill last succeeded.',
+    help: 'Time of the last successful backup, log archiving and restore drill.',
     labels: ['kind'],
     collect: () => times(({ succeededAt }) => succeededAt),
   });
   metrics.collected({
     type: 'gauge',
     name: 'backup_last_failure_timestamp_seconds',
-    help: 'When a backup, an archiving of the log and a restore drill last failed.',
+    help: 'Time of the last failed backup, log archiving and restore drill.',
     labels: ['kind'],
     collect: () => times(({ failedAt }) => failedAt),
   });
   metrics.collected({
     type: 'gauge',
     name: 'backup_recovery_timestamp_seconds',
-    help: 'The first and the last moment that a restore of the embedded database reaches.',
+    help: 'Earliest and latest time to which the embedded database can be restored.',
     labels: ['end'],
     collect: async () => {
       const facts = (await runs()).find(({ kind }) => kind === 'archive')?.facts;
@@ -46,7 +46,7 @@ export function collectBackupMetrics(metrics: Metrics, db: Db, config: BackupCon
   metrics.collected({
     type: 'gauge',
     name: 'backup_setting_seconds',
-    help: 'How often backups and drills are made, and how long backups and the log are kept.',
+    help: 'Configured intervals of backups and drills, and retention of backups and of the log.',
     labels: ['setting'],
     collect: () =>
       isOn

@@ -150,7 +150,7 @@ export class BackupRuns {
 
   async #open(): Promise<Repository> {
     const { backupTo: place, backupPassphrase: passphrase } = this.#config;
-    if (place === null) throw new Error('There is no place for backups.');
+    if (place === null) throw new Error('No backup location is configured.');
     this.#repository ??= openPlace(place, this.#parts.installation.storageConfig).then((storage) =>
       openRepository(storage, { place, passphrase, create: true }),
     );

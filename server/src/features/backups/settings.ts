@@ -22,7 +22,7 @@ export const backupSettings = {
     parse: optional(text()),
     fallback: '',
     about:
-      'Where the service keeps its backups: a folder, or `s3://bucket/prefix`, which is reached as media on S3 are. Empty: the service takes none by itself.',
+      'Where the service keeps its backups: a folder, or `s3://bucket/prefix`, which is reached as media on S3 are. Empty: automatic backups are off.',
   }),
   backupEveryMs: setting({
     env: 'REELFEED_BACKUP_EVERY',
@@ -35,7 +35,7 @@ export const backupSettings = {
     env: 'REELFEED_BACKUP_KEEP',
     parse: duration({ min: '1h' }),
     fallback: '30d',
-    about: 'How long backups are kept. The newest one always stays.',
+    about: 'How long backups are kept. The newest backup is always kept.',
     reloads: true,
   }),
   backupPassphrase: setting({
@@ -43,7 +43,7 @@ export const backupSettings = {
     parse: optional(passphrase()),
     fallback: '',
     about:
-      'Encrypts the backups, the encryption key of the installation among them. Keep it elsewhere: nothing can be restored without it. Empty: they are not encrypted.',
+      'Passphrase that encrypts the backups, including the encryption key of the installation. Keep it elsewhere: nothing can be restored without it. Empty: backups are not encrypted.',
     secret: true,
   }),
   recoveryWindowMs: setting({
@@ -51,21 +51,21 @@ export const backupSettings = {
     parse: duration(),
     fallback: '7d',
     about:
-      'How far back `reelfeed restore --to` reaches with the embedded database, whose log is archived for it. 0s: it is not archived.',
+      'How far back `reelfeed restore --to` can go with the embedded database, whose log is archived for this purpose. 0s: the log is not archived.',
   }),
   archiveEveryMs: setting({
     env: 'REELFEED_BACKUP_LOG_EVERY',
     parse: duration({ min: '1s', max: longestTimer }),
     fallback: '1m',
     about:
-      'How often the log of the embedded database is archived: what a lost disk costs at most.',
+      'How often the log of the embedded database is archived. Losing the disk loses at most this much data.',
   }),
   drillEveryMs: setting({
     env: 'REELFEED_BACKUP_DRILL_EVERY',
     parse: duration(),
     fallback: '7d',
     about:
-      'How often the newest backup is restored into a throwaway database, to prove that it can be. 0s: never.',
+      'How often the newest backup is restored into a throwaway database to verify it. 0s: never.',
     reloads: true,
   }),
 };

@@ -90,7 +90,7 @@ export async function createBulkJob(
   const { operation, filter, update } = job;
   if ((await countProcessing(tx, organizationId)) >= maxProcessing) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `At most ${maxProcessing} bulk jobs can be unfinished. Wait, or cancel some.`,
+      message: `At most ${maxProcessing} bulk jobs can be unfinished at a time. Wait for one to finish, or cancel one.`,
     });
   }
   const jobId = newTypeId('job');
@@ -139,7 +139,7 @@ export async function cancelBulkJob(
   if (job === null) throw noSuchJob();
   if (job.status !== 'processing') {
     throw new ApiError('CONFLICT', {
-      message: `Only a job that is processing can be cancelled; this one is ${job.status}.`,
+      message: `Only a job that is processing can be cancelled. This job is ${job.status}.`,
     });
   }
   await removeChunks(tx, organizationId, jobId);
@@ -174,7 +174,7 @@ function checkJob({ operation, filter, update }: NewJob): void {
   if (operation === 'delete' || (filter.archived ?? 'false') === 'false') return;
   throw fieldError(
     'filter.archived',
-    `can't be ${filter.archived}: only delete takes archived items`,
+    `cannot be ${filter.archived}: only delete accepts archived items`,
   );
 }
 
@@ -204,7 +204,7 @@ export function readJobChange(
     case 'publish':
     case 'unpublish':
     case 'delete':
-      if (update !== undefined) throw fieldError('update', `has no meaning with ${operation}`);
+      if (update !== undefined) throw fieldError('update', `is not allowed with ${operation}`);
       if (operation === 'delete') return null;
       return { publishStatus: operation === 'publish' ? 'published' : 'unpublished' };
   }
@@ -218,7 +218,7 @@ function requireUpdate(
 ): Static<typeof BulkJobUpdate> {
   if (update === undefined) throw fieldError('update', 'is required');
   const other = Object.keys(update).find((field) => fields?.includes(field) === false);
-  if (other !== undefined) throw fieldError(`update.${other}`, `has no meaning with ${operation}`);
+  if (other !== undefined) throw fieldError(`update.${other}`, `is not allowed with ${operation}`);
   return update;
 }
 

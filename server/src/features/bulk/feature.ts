@@ -18,8 +18,8 @@ type Parts = { db: Db; cursors: ListCursors; mutations: Mutations; hints: Hints 
 export const bulk = defineFeature({
   name: 'bulk',
   apiTags: {
-    'Bulk operations': 'Changes of up to 100 items in one request.',
-    'Bulk jobs': 'Changes of any number of items, in the background.',
+    'Bulk operations': 'Changes to up to 100 items in one request.',
+    'Bulk jobs': 'Changes to any number of items, in the background.',
   },
   tables: ['bulk_job', 'bulk_job_chunk', 'bulk_job_failure', 'bulk_allowance'],
   extensions: [extend(webhookEvents, bulkJobEvents)],

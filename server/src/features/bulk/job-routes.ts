@@ -55,10 +55,10 @@ function addChangeRoutes(app: HttpApp, { db, mutations, onQueued }: BulkJobRoute
       config,
       schema: {
         operationId: 'createBulkJob',
-        summary: 'Do something to every content item that matches a filter',
+        summary: 'Change every content item that matches a filter',
         description:
-          'For a thousand items and more. The items are those that match now: what matches later ' +
-          'is not touched. With `dryRun`, answers how many they are and changes nothing.',
+          'Suitable for thousands of items. Affects the items that match now: items that match later ' +
+          'are not changed. With `dryRun`, only returns the number of matching items.',
         tags,
         body: NewBulkJob,
         response: answers({ 200: Envelope(BulkJobPreview), 201: Envelope(CreatedBulkJob) }),
@@ -85,7 +85,7 @@ function addChangeRoutes(app: HttpApp, { db, mutations, onQueued }: BulkJobRoute
       schema: {
         operationId: 'cancelBulkJob',
         summary: 'Cancel a bulk job',
-        description: 'What is done stays done; after this answer no further item is changed.',
+        description: 'Changes already made are kept. No item is changed after the response.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(BulkJob) }),
@@ -108,7 +108,7 @@ function addReadRoutes(app: HttpApp, { db, cursors }: BulkJobRouteParts): void {
       schema: {
         operationId: 'listBulkJobs',
         summary: 'List bulk jobs',
-        description: 'Newest first. Jobs are kept for 30 days after their end.',
+        description: 'Newest first. Jobs are kept for 30 days after they end.',
         tags,
         querystring: BulkJobListQuery,
         response: answers({ 200: ListEnvelope(ListedBulkJob) }),
@@ -162,7 +162,7 @@ function addFailureRoute(app: HttpApp, { db, cursors }: BulkJobRouteParts): void
       schema: {
         operationId: 'listBulkJobFailures',
         summary: 'List the items that a bulk job could not change',
-        description: 'By their ids; readable while the job runs.',
+        description: 'Sorted by id. Available while the job runs.',
         tags,
         params: IdParams,
         querystring: Closed(pageQuery),

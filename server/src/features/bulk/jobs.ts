@@ -15,7 +15,7 @@ import { changeChunk, deleteChunk } from './change-queries.ts';
 import { lockJob, pruneJobs } from './queries.ts';
 import type { BulkJobUpdate } from './schemas.ts';
 
-/** How long one claim works on a job before it is requeued. */
+/** Time that one claim works on a job before it is requeued. */
 const turnMs = 1_000;
 /** Pause after a chunk, as a fraction of the chunk's duration. */
 const restShare = 0.3;

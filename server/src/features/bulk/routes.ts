@@ -30,7 +30,7 @@ export type BulkRouteParts = {
 
 const tags = ['Bulk operations'];
 const limits =
-  'Limits of an organization: 60 requests and 1,000 items in any 60 seconds, told by the headers ' +
+  'An organization is limited to 60 requests and 1,000 items in any 60 seconds, as reported by the headers ' +
   '`RateLimit` and `RateLimit-Policy`.';
 
 export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
@@ -45,7 +45,7 @@ export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
       schema: {
         operationId: 'bulkUpdateContent',
         summary: 'Change up to 100 content items',
-        description: `Each item its own way. ${limits}`,
+        description: `Each item can be changed differently. ${limits}`,
         tags,
         body: BulkUpdate,
         response: responses(BulkUpdated),
@@ -60,10 +60,10 @@ export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
       config: { access: 'secret' },
       schema: {
         operationId: 'bulkDeleteContent',
-        summary: 'Delete up to 100 content items for good',
+        summary: 'Permanently delete up to 100 content items',
         description:
-          'It cannot be undone, and it takes archived items as well. The items are gone from every read at once, their files and ' +
-          `statistics within 24 hours (\`GET /v1/purges\`). ${limits}`,
+          'This cannot be undone. Archived items are accepted too. The items disappear from all responses immediately; their files and ' +
+          `statistics are removed within 24 hours (\`GET /v1/purges\`). ${limits}`,
         tags,
         body: BulkDelete,
         response: responses(BulkDeleted),
@@ -79,7 +79,7 @@ export function addBulkRoutes(app: HttpApp, parts: BulkRouteParts): void {
       schema: {
         operationId: 'bulkTagContent',
         summary: 'Add and remove tags of up to 100 content items',
-        description: `\`removeTags\` come after \`addTags\`: a tag in both is removed. ${limits}`,
+        description: `\`removeTags\` are applied after \`addTags\`, so a tag in both is removed. ${limits}`,
         tags,
         body: BulkTag,
         response: responses(BulkTagged),

@@ -34,7 +34,7 @@ export const ItemPatch = Closed({
   expiresAt,
 });
 
-const Id = Type.String({ maxLength: 512, description: 'Of a content item.' });
+const Id = Type.String({ maxLength: 512, description: 'Id of a content item.' });
 /** Accepts any value: an invalid one fails only its item; see `ItemPatch`. */
 const anyValue = Type.Optional(Type.Unknown());
 
@@ -54,7 +54,7 @@ export const BulkUpdateItem = Closed(
     publishAt: anyValue,
     expiresAt: anyValue,
   },
-  { minProperties: 2, description: 'An id and at least one field.' },
+  { minProperties: 2, description: 'An id and at least one field to change.' },
 );
 
 const ids = Type.Array(Id, {
@@ -67,8 +67,8 @@ const continueOnError = Type.Optional(
   Type.Boolean({
     default: false,
     description:
-      'false: stop at the first item that fails; those before it stay done, those behind it are ' +
-      'untouched and not counted. true: report failures and go on.',
+      'false: stop at the first item that fails. Changes to earlier items are kept, and later items are ' +
+      'neither changed nor counted. true: report failures and continue.',
   }),
 );
 const tagList = (about: string) =>
@@ -78,15 +78,15 @@ const tagList = (about: string) =>
       description: about,
     }),
   );
-const addTags = tagList('Tags that the items get.');
-const removeTags = tagList('Tags that the items lose, after `addTags`: of both, removal wins.');
+const addTags = tagList('Tags to add.');
+const removeTags = tagList('Tags to remove after `addTags` is applied. A tag in both is removed.');
 
 export const BulkUpdate = Closed({
   items: Type.Array(BulkUpdateItem, {
     minItems: 1,
     maxItems: maxItems,
     'x-error-code': 'LIMIT_EXCEEDED',
-    description: 'Use a bulk job for more.',
+    description: 'Use a bulk job for more items.',
   }),
   continueOnError,
 });
@@ -95,7 +95,11 @@ export const DescribedBulkUpdate = Closed({
   items: Type.Array(
     Closed(
       { id: Id, ...ItemPatch.properties },
-      { minProperties: 2, description: 'An id and at least one field. A wrong value fails alone.' },
+      {
+        minProperties: 2,
+        description:
+          'An id and at least one field to change. An invalid value fails only its item.',
+      },
     ),
     { minItems: 1, maxItems: maxItems },
   ),
@@ -115,7 +119,7 @@ const Failure = Type.Object({
 
 function outcome<T extends ReturnType<typeof Type.Object>>(successful: T) {
   return Type.Object({
-    successful: Type.Array(successful, { description: 'In the order of the request.' }),
+    successful: Type.Array(successful, { description: 'Results in the order of the request.' }),
     failed: Type.Array(Failure),
     totalProcessed: Type.Integer(),
     totalSuccessful: Type.Integer(),
@@ -146,7 +150,7 @@ export const BulkJobFilter = Closed(
       Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         minItems: 1,
         maxItems: 100,
-        description: 'Items that have all of them.',
+        description: 'Items that have all of these tags.',
       }),
     ),
     contentType: Type.Optional(OneOf(contentTypes)),
@@ -161,7 +165,7 @@ export const BulkJobFilter = Closed(
     archived: Type.Optional(
       OneOf(
         ['false', 'true', 'only'] as const,
-        'For deletions alone: without archived items, with them (the default), or only them.',
+        'Only for deletions: exclude archived items, include them (the default), or delete only them.',
       ),
     ),
   },
@@ -188,9 +192,7 @@ export const NewBulkJob = Closed({
   operation: OneOf(bulkJobOperations),
   filter: BulkJobFilter,
   update: Type.Optional(BulkJobUpdate),
-  dryRun: Type.Optional(
-    Type.Boolean({ description: 'Answer how many items it would be, and change nothing.' }),
-  ),
+  dryRun: Type.Optional(Type.Boolean({ description: 'Only return the number of matching items.' })),
 });
 
 const count = Type.Integer({ minimum: 0 });
@@ -207,7 +209,7 @@ export const BulkJobPreview = Type.Object({
   operation: OneOf(bulkJobOperations),
   totalItems: count,
   sample: Type.Array(Type.Object({ id: Type.String(), title: Type.String() }), {
-    description: 'The newest of the items, at most ten.',
+    description: 'Up to ten of the newest matching items.',
   }),
 });
 export const BulkJob = Type.Object(

@@ -7,7 +7,7 @@ const later = '2026-01-31T12:00:01.000Z';
 
 export const bulkJobEvents = {
   'bulk_job.complete': webhookEvent(
-    'A bulk job is done.',
+    'A bulk job has finished.',
     Type.Object({
       jobId: Type.String(),
       status: Type.String(),

@@ -40,7 +40,7 @@ export async function storeCaption(
   const read = readCues(decodeCaptions(await readFile(form.file.path)));
   if ('problem' in read) {
     throw new ApiError(uploadErrors.INVALID_MEDIA, {
-      message: `The file is not WebVTT or SubRip captions: ${read.problem}.`,
+      message: `The file is not a valid WebVTT or SubRip file: ${read.problem}.`,
     });
   }
   const assetId = newContentId();
@@ -70,13 +70,14 @@ function readFields(fields: ReadonlyMap<string, string>): { language: string; la
   const given = fields.get('language');
   if (given === undefined) throw fieldError('language', 'is required');
   const language = parseLanguage(given);
-  if (language === null) throw fieldError('language', 'must be a code of ISO 639-1, such as en');
+  if (language === null)
+    throw fieldError('language', 'must be an ISO 639-1 language code such as en');
   const label = (fields.get('label') ?? '').trim() || nameOfLanguage(language);
   if ([...label].length > maxLabelLength) {
     throw fieldError('label', `must be at most ${maxLabelLength} characters`);
   }
   if (/[\p{Cc}"]/u.test(label)) {
-    throw fieldError('label', 'must not hold quotation marks or control characters');
+    throw fieldError('label', 'must not contain quotation marks or control characters');
   }
   return { language, label };
 }
@@ -90,7 +91,9 @@ export async function addCaption(
 ): Promise<ItemRow> {
   const video = await lockVideo(tx, organizationId, id);
   if (video.assets.filter(({ kind }) => kind === 'caption').length >= maxTracks) {
-    throw new ApiError('LIMIT_EXCEEDED', { message: `A video has at most ${maxTracks} captions.` });
+    throw new ApiError('LIMIT_EXCEEDED', {
+      message: `A video can have at most ${maxTracks} caption tracks.`,
+    });
   }
   return addAsset(
     tx,
@@ -116,7 +119,8 @@ export async function removeCaption(
   const assetId = parseContentId(captionId);
   const owner = { organizationId, contentId: video.content_id };
   const row = assetId === null ? null : await removeAsset(tx, owner, { assetId, kind: 'caption' });
-  if (row === null) throw new ApiError('NOT_FOUND', { message: 'There are no such captions.' });
+  if (row === null)
+    throw new ApiError('NOT_FOUND', { message: 'There is no caption track with this id.' });
 }
 
 async function lockVideo(tx: Tx, organizationId: OrganizationId, id: string): Promise<LockedItem> {

@@ -35,7 +35,7 @@ export function readCues(text: string): { cues: Cue[] } | { problem: string } {
     cues.push({ startMs, endMs, text: cue });
     if (cues.length > maxCues) return { problem: `there are more than ${maxCues} cues` };
   }
-  if (cues.length === 0) return { problem: 'there is no cue with a time and a text in it' };
+  if (cues.length === 0) return { problem: 'it contains no cue with a time and text' };
   return { cues: cues.toSorted((a, b) => a.startMs - b.startMs) };
 }
 

@@ -49,7 +49,11 @@ const bodyOfCaptions = {
       properties: {
         file: { type: 'string', format: 'binary', description: 'WebVTT or SubRip, at most 2 MB.' },
         language: { type: 'string', pattern: '^[A-Za-z]{2}$', description: 'ISO 639-1.' },
-        label: { type: 'string', maxLength: 100, description: 'Default: the language.' },
+        label: {
+          type: 'string',
+          maxLength: 100,
+          description: 'Default: the name of the language.',
+        },
       },
     },
   },
@@ -70,8 +74,8 @@ function addUploadRoute(app: HttpApp, parts: CaptionRouteParts): void {
         operationId: 'addCaptions',
         summary: 'Add captions to a video',
         description:
-          'WebVTT or SubRip in UTF-8, UTF-16 or Windows-1252. They are stored as WebVTT, with bold, ' +
-          'italics and underline alone, and join the HLS playlist within a second.',
+          'Accepts WebVTT or SubRip in UTF-8, UTF-16 or Windows-1252. The captions are stored as WebVTT, keeping only bold, ' +
+          'italics and underline, and appear in the HLS playlist within a second.',
         tags,
         consumes: ['multipart/form-data'],
         params: IdParams,

@@ -46,7 +46,7 @@ export async function addVideos(
   const taken = new Set(present.map((entry) => entry.contentId));
   const added = contentIds.map((contentId, index) => {
     if (taken.has(contentId)) {
-      throw fieldError(`videos[${index}].contentId`, 'is in the carousel already');
+      throw fieldError(`videos[${index}].contentId`, 'is already in the carousel');
     }
     taken.add(contentId);
     return { id: newContentId(), contentId };
@@ -81,7 +81,7 @@ async function requireVideos(
   return ids.map((id, index) => {
     const row = id === null ? undefined : byId.get(id);
     const path = `videos[${index}].contentId`;
-    if (row === undefined) throw fieldError(path, 'names no content item');
+    if (row === undefined) throw fieldError(path, 'is not the id of a content item');
     if (row.content_type !== 'video') {
       throw fieldError(path, `must be a video; this item is a ${row.content_type}`);
     }
@@ -120,7 +120,7 @@ export async function removeVideo(
   const entry = parseContentId(entryId);
   const isRemoved =
     entry !== null && (await removeEntry(tx, organizationId, carousel.content_id, entry));
-  if (!isRemoved) throw new ApiError('NOT_FOUND', { message: 'There is no such entry.' });
+  if (!isRemoved) throw new ApiError('NOT_FOUND', { message: 'There is no entry with this id.' });
 }
 
 export type NewImage = { imageId: string; folder: string; altText: string | null };
@@ -185,7 +185,7 @@ export async function removeImage(
   const owner = { organizationId, contentId: carousel.content_id };
   const assetId = parseContentId(imageId);
   const row = assetId === null ? null : await removeAsset(tx, owner, { assetId, kind: 'image' });
-  if (row === null) throw new ApiError('NOT_FOUND', { message: 'There is no such image.' });
+  if (row === null) throw new ApiError('NOT_FOUND', { message: 'There is no image with this id.' });
 }
 
 async function lockCarousel(
@@ -216,7 +216,7 @@ function requirePermutation(
     new Set(order).size === order.length &&
     order.every((id) => wanted.has(id));
   if (!isPermutation) {
-    throw fieldError(path, `must name each of the ${wanted.size} present ids once`);
+    throw fieldError(path, `must contain each of the ${wanted.size} current ids exactly once`);
   }
   return order;
 }
@@ -224,7 +224,7 @@ function requirePermutation(
 function tooMany(path: string): ApiError {
   const details: ErrorDetail[] = [{ path, message: `must be at most ${maxEntries}` }];
   return new ApiError('LIMIT_EXCEEDED', {
-    message: `A carousel has at most ${maxEntries} ${path}.`,
+    message: `A carousel can have at most ${maxEntries} ${path}.`,
     details,
   });
 }

@@ -21,7 +21,7 @@ type Parts = {
 export const carousels = defineFeature({
   name: 'carousels',
   apiTags: {
-    Carousels: 'Items that hold images, or refer to videos.',
+    Carousels: 'Items made of images or of videos.',
   },
   build: ({ mediaAccess, hints, uploadLimits, ...parts }: Parts) => ({
     routes: (app) =>

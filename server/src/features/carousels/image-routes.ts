@@ -28,8 +28,8 @@ function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
         operationId: 'addCarouselImage',
         summary: 'Add an image to an image carousel',
         description:
-          'The image is turned upright, scaled, and stored without its metadata. At most 10. ' +
-          'Organizations take turns; when too many images wait, the answer is 503 with Retry-After.',
+          'The image is rotated upright, scaled, and stored without its metadata. A carousel has at most 10 images. ' +
+          'Decoding capacity is shared fairly between organizations. If too many images are waiting, the response is 503 with Retry-After.',
         tags,
         consumes: ['multipart/form-data'],
         params: IdParams,

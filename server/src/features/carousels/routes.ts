@@ -27,8 +27,8 @@ function addCreateRoute(app: HttpApp, { mutations, urls, onChange }: CarouselRou
         operationId: 'createCarousel',
         summary: 'Create an image carousel or a video carousel',
         description:
-          'It is ready at once, and in the feed as soon as it holds an image, or a video that is ' +
-          'in the feed itself.',
+          'The carousel is ready immediately. It appears in the feed once it contains an image, or a video that is ' +
+          'itself in the feed.',
         tags,
         body: NewCarousel,
         response: answers({ 201: Envelope(ContentItem) }),

@@ -14,7 +14,7 @@ export const AddVideos = Closed(
         Closed({
           contentId: Id,
           position: Type.Optional(
-            Type.Integer({ minimum: 0, maximum: maxEntries, description: 'Default: at the end.' }),
+            Type.Integer({ minimum: 0, maximum: maxEntries, description: 'Default: the end.' }),
           ),
         }),
         { minItems: 1, ...tooMany },

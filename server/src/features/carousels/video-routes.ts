@@ -39,7 +39,8 @@ export function addVideoRoutes(app: HttpApp, parts: CarouselRouteParts): void {
       schema: {
         operationId: 'addCarouselVideos',
         summary: 'Add videos to a video carousel',
-        description: 'Ready videos, each once, at most 10. The answer has all entries in order.',
+        description:
+          'Accepts ready videos without repetition. A carousel has at most 10 entries. Returns all entries in order.',
         tags,
         params: IdParams,
         body: AddVideos,
@@ -50,7 +51,7 @@ export function addVideoRoutes(app: HttpApp, parts: CarouselRouteParts): void {
       const { organizationId } = principalOf(request);
       const { videos, contentIds } = request.body;
       if (videos !== undefined && contentIds !== undefined) {
-        throw fieldError('contentIds', 'cannot be given beside videos');
+        throw fieldError('contentIds', 'cannot be combined with videos');
       }
       const added = videos ?? contentIds?.map((contentId) => ({ contentId })) ?? [];
       await mutations.mutate(request, reply, async (tx) => ({

@@ -1,6 +1,6 @@
 /**
- * What a person can do in the console by mouse and by keyboard alone, accessibility checks of every
- * page with axe, and the size of the first page load.
+ * Tests the console by mouse and by keyboard alone, checks the accessibility of every page with
+ * axe, and limits the size of the first page load.
  *
  * If `REELFEED_TEST_SCREENSHOTS` names a folder, screenshots of each page are saved there, wide and
  * narrow.
@@ -80,7 +80,7 @@ test(
     const other = await browser.newContext();
     const stranger = await other.newPage();
     await stranger.goto(used);
-    await stranger.getByText('This link was used before or is over').waitFor();
+    await stranger.getByText('This link has already been used or has expired').waitFor();
     await other.close();
   },
 );

@@ -195,7 +195,7 @@ async function recoverWebhook(hand: Hand): Promise<void> {
   await start(`/webhooks/${id}`);
   await page.locator('summary', { hasText: /failed.*500/ }).waitFor();
   isBroken = false;
-  await hand.press(button('Send again what failed'));
+  await hand.press(button('Resend failed deliveries'));
   await page.getByText('1 deliveries are sent again.').waitFor();
   const delivery = page.locator('summary', { hasText: /success.*attempts: 2/ });
   await delivery.waitFor();

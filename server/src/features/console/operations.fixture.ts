@@ -1,5 +1,5 @@
 /**
- * Where each API operation is available in the console: a view, or a control in one. `by` names an
+ * The place of each API operation in the console: a view, or a control in one. `by` names an
  * equivalent operation that the console calls instead.
  */
 export type Place = { view: string; does: string; by?: string };
@@ -78,7 +78,7 @@ export const places: Readonly<Record<string, Place>> = {
   listWebhookDeliveries: at('/webhooks/{id}', 'lists the deliveries'),
   getWebhookDelivery: at('/webhooks/{id}', 'shows the attempts'),
   retryWebhookDelivery: at('/webhooks/{id}', 'Retry'),
-  recoverWebhookDeliveries: at('/webhooks/{id}', 'Send again what failed'),
+  recoverWebhookDeliveries: at('/webhooks/{id}', 'Resend failed deliveries'),
   replayWebhookEvents: at('/webhooks/{id}', 'Send what it has missed'),
   testWebhook: at('/webhooks/{id}', 'Send a test'),
   createWebhookPortalLink: at('/webhooks/{id}', 'Make a portal link'),

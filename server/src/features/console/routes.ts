@@ -83,7 +83,7 @@ function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {
       const { link, secretKey = sessions.takeLink(link ?? '') } = request.body;
       if (secretKey === null) {
         throw new ApiError('UNAUTHORIZED', {
-          message: 'This link was used before or is over. Sign in with a secret key.',
+          message: 'This link has already been used or has expired. Sign in with a secret key.',
         });
       }
       const principal = await authenticate(secretKey);

@@ -99,7 +99,7 @@ export function lockAndJudge(set: JudgedSet): RawBuilder<unknown> {
                 || locked.upload_status]
           when locked.content_type <> 'carousel' and input.change ? 'autoScrollInterval'
             and input.change ->> 'autoScrollInterval' is not null
-            then array['VALIDATION_ERROR', 'autoScrollInterval: is for image carousels only']
+            then array['VALIDATION_ERROR', 'autoScrollInterval: is allowed only for image carousels']
           when after.publish_at >= after.expires_at
             then array['VALIDATION_ERROR', 'expiresAt: must be after publishAt']
           when input.change ? 'addTags' and cardinality(after.tags) > ${sql.lit(maxTags)}

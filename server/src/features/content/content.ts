@@ -185,7 +185,7 @@ export async function createCarousel(
   isWaiting = false,
 ): Promise<ItemRow> {
   if (contentType !== 'carousel' && fields.autoScrollInterval != null) {
-    throw fieldError('autoScrollInterval', 'is for image carousels only');
+    throw fieldError('autoScrollInterval', 'is allowed only for image carousels');
   }
   return createItem(tx, organizationId, contentType, fields, isWaiting);
 }
@@ -288,7 +288,7 @@ export async function lockForRetry(
   const isIncomplete = row.upload_status === 'ready' && row.error_code !== null;
   if (row.upload_status !== 'error' && !isIncomplete) {
     throw new ApiError('CONFLICT', {
-      message: `Only failed processing can be retried; this item is ${row.upload_status}.`,
+      message: `Only failed processing can be retried. This item is ${row.upload_status}.`,
     });
   }
   return row;
@@ -331,18 +331,18 @@ async function refuseTakenExternalId(
   externalId: string,
 ): Promise<void> {
   const taken = await findByExternalId(tx, organizationId, externalId);
-  if (taken !== null) throw takenExternalId(`The item ${taken} has this externalId already.`);
+  if (taken !== null) throw takenExternalId(`The item ${taken} already has this externalId.`);
 }
 
 /** Concurrent requests with the same external id conflict at the unique index. */
 function translateTakenExternalId(error: unknown): never {
   if (brokenConstraint(error) === 'content_external_id_unique') {
-    throw takenExternalId('Another item has this externalId already.');
+    throw takenExternalId('Another item already has this externalId.');
   }
   throw error;
 }
 
 function takenExternalId(message: string): ApiError {
-  const details = [{ path: 'externalId', message: 'is taken' }];
+  const details = [{ path: 'externalId', message: 'is already in use' }];
   return new ApiError('CONFLICT', { message, details });
 }

@@ -62,14 +62,14 @@ export async function requestCover(
  */
 export function requirePicture(row: ItemRow, path: string): void {
   if (row.content_type !== 'video' && row.content_type !== 'live_stream') {
-    throw fieldError(path, 'is for videos only');
+    throw fieldError(path, 'is allowed only for videos');
   }
   if (row.upload_status !== 'ready') throw new ApiError(contentErrors.CONTENT_NOT_READY);
 }
 
 function checkTime(row: ItemRow, seconds: number): void {
   requirePicture(row, 'thumbnailTime');
-  if (row.width === null) throw fieldError('thumbnailTime', 'is for videos with a picture');
+  if (row.width === null) throw fieldError('thumbnailTime', 'requires a video with a picture');
   const duration = row.duration_seconds ?? 0;
   if (seconds > duration) {
     throw fieldError('thumbnailTime', `must be at most the duration, ${duration} seconds`);

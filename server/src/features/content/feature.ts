@@ -24,7 +24,7 @@ type Parts = {
 export const content = defineFeature({
   name: 'content',
   apiTags: {
-    Content: 'Items of the library: upload, metadata, publication, archive.',
+    Content: 'Items in the library: upload, metadata, publication, archive.',
   },
   areas: { content: 'content' },
   settings: {
@@ -32,7 +32,7 @@ export const content = defineFeature({
       env: 'REELFEED_ARCHIVE_RETENTION',
       parse: duration({ min: '1d' }),
       fallback: '30d',
-      about: 'How long an archived item can be restored. Its media files are removed after that.',
+      about: 'How long an archived item can be restored before its media files are removed.',
     }),
   },
   errors: contentErrors,

@@ -77,7 +77,7 @@ function toMoment(value: string | null, path: string): string | null {
   if (value === null) return null;
   const moment = parseTimestamp(value)?.toISOString() ?? '';
   if (!/^\d{4}-/.test(moment) || moment.startsWith('0000')) {
-    throw fieldError(path, 'must lie in the years 1 to 9999');
+    throw fieldError(path, 'must be in the years 1 to 9999');
   }
   return moment;
 }

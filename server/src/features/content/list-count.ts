@@ -70,6 +70,6 @@ async function checkSnapshot(
       ${firstOf('content')} is null and ${firstOf('deleted_content')} is null as "isCurrent"
   `.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('The database gave no snapshot.');
+  if (row === undefined) throw new Error('The database returned no snapshot.');
   return row;
 }

@@ -57,7 +57,7 @@ export function normalizeTags(tags: readonly string[], path = 'tags'): string[] 
   const trimmed = tags.map((tag) => tag.trim());
   for (const [index, tag] of trimmed.entries()) {
     if (tag === '') throw fieldError(`${path}[${index}]`, 'must not be empty');
-    if (tag.includes(',')) throw fieldError(`${path}[${index}]`, 'must not hold a comma');
+    if (tag.includes(',')) throw fieldError(`${path}[${index}]`, 'must not contain a comma');
   }
   return [...new Set(trimmed)];
 }
@@ -79,7 +79,7 @@ export function mergeCustomMetadata(
   change: Record<string, unknown>,
 ): Record<string, unknown> {
   if (Object.hasOwn(change, 'language')) {
-    throw fieldError('customMetadata.language', 'is set by the service and cannot be written');
+    throw fieldError('customMetadata.language', 'is set by the service and cannot be changed');
   }
   const merged = Object.fromEntries(
     Object.entries({ ...current, ...change }).filter(([, value]) => value !== null),

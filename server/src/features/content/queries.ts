@@ -234,7 +234,7 @@ export async function changeItem(
     from judged left join written on written.content_id = judged.content_id
   `.execute(tx);
   const [row] = rows;
-  if (row === undefined) throw new Error('The change of an item has given no row.');
+  if (row === undefined) throw new Error('The update of an item returned no row.');
   const { problem, message, ...item } = row;
   if (problem === null) return item;
   const [path = ''] = message.split(':');
@@ -250,7 +250,7 @@ export type PlaybackRules = {
   isProtected: boolean;
   /** Only ready captions. */
   captions: StoredAsset[];
-  /** Where the item plays from, or null if it can't yet. */
+  /** Storage prefix from which the item plays, or null if it cannot be played yet. */
   mediaPrefix: string | null;
   /** Whether the files are still being added to. */
   isGrowing: boolean;

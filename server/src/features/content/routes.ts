@@ -29,18 +29,18 @@ const tags = ['Content'];
 const config = { access: 'secret' as const };
 
 const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({ description: 'The `ETag` of the item that this change was made for.' }),
-  ),
+  'if-match': Type.Optional(Type.String({ description: '`ETag` of the version to change.' })),
 });
 
 const IfNoneMatch = Type.Object({
   'if-none-match': Type.Optional(
-    Type.String({ description: 'An `ETag` that is known: 304 while the item is the same.' }),
+    Type.String({
+      description: 'A known `ETag`. The response is 304 if the item has not changed.',
+    }),
   ),
 });
 
-const NotModified = Type.Null({ description: 'The item is the one that `If-None-Match` names.' });
+const NotModified = Type.Null({ description: 'The item still has the `ETag` in `If-None-Match`.' });
 
 export function addContentRoutes(app: HttpApp, parts: ContentRouteParts): void {
   addListRoute(app, parts);
@@ -59,7 +59,7 @@ function addListRoute(app: HttpApp, { db, cursors, urls }: ContentRouteParts): v
       schema: {
         operationId: 'listContent',
         summary: 'List content items',
-        description: 'Newest first unless `sort` says otherwise. Archived items are left out.',
+        description: 'Newest first unless `sort` says otherwise. Archived items are excluded.',
         tags,
         querystring: ContentListQuery,
         response: answers({ 200: ListEnvelope(ContentItem) }),
@@ -99,7 +99,8 @@ function addGetRoute(app: HttpApp, { db, urls }: ContentRouteParts): void {
       schema: {
         operationId: 'getContent',
         summary: 'Get a content item',
-        description: 'With `archived`, also one that is archived: `archivedAt` says since when.',
+        description:
+          'With `archived`, also returns archived items; `archivedAt` is the time of archiving.',
         tags,
         params: IdParams,
         querystring: ContentGetQuery,
@@ -139,7 +140,7 @@ function addPatchRoute(
         summary: 'Change a content item',
         description:
           '`tags` are replaced. `customMetadata` is merged; null removes a key. With `If-Match`, ' +
-          'the change is refused (412) when the item has changed since.',
+          'the change is rejected (412) if the item has changed since.',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -174,7 +175,8 @@ function addArchiveRoute(app: HttpApp, { mutations, onChange }: ContentRoutePart
       schema: {
         operationId: 'archiveContent',
         summary: 'Archive a content item',
-        description: 'It leaves the feed and the lists at once and can be restored for 30 days.',
+        description:
+          'The item disappears from the feed and from lists immediately and can be restored for 30 days.',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -205,7 +207,7 @@ function addRestoreRoute(app: HttpApp, parts: ContentRouteParts): void {
       schema: {
         operationId: 'restoreContent',
         summary: 'Restore an archived content item',
-        description: 'Within 30 days of the archiving. The item comes back `unpublished`.',
+        description: 'Possible for 30 days after archiving. The restored item is `unpublished`.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(ContentItem) }),

@@ -26,7 +26,7 @@ const metadataFields = {
     Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
       maxItems: 100,
       description:
-        'Space around a tag is cut, repeats are dropped, commas are refused, case matters.',
+        'Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas.',
     }),
   ),
   section: optionalText(200),
@@ -34,18 +34,21 @@ const metadataFields = {
   customMetadata: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description:
-        'Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved.',
+        'Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved.',
     }),
   ),
   visibility: Type.Optional(OneOf(visibilities)),
   protected: Type.Optional(
-    Type.Boolean({ description: 'Playback needs a signed URL. Default: of the organization.' }),
+    Type.Boolean({
+      description:
+        'Whether playback requires a signed URL. Default: the setting of the organization.',
+    }),
   ),
   publishAt: Type.Optional(Nullable(Timestamp)),
   expiresAt: Type.Optional(Nullable(Timestamp)),
   externalId: Type.Optional(Nullable(text(255))),
   videoQuality: Type.Optional(
-    OneOf(['basic', 'plus'] as const, 'Takes effect when the item is processed. Default: basic.'),
+    OneOf(['basic', 'plus'] as const, 'Applied when the item is processed. Default: basic.'),
   ),
   articleUrl: Type.Optional(Nullable(Type.String({ format: 'uri', maxLength: 2048 }))),
 };
@@ -58,7 +61,8 @@ const autoScrollInterval = Type.Optional(
     Type.Number({
       minimum: 0.5,
       maximum: 3600,
-      description: 'Image carousels only. Seconds between transitions; null: swiped by hand.',
+      description:
+        'Image carousels only. Seconds between transitions; null for manual swiping only.',
     }),
   ),
 );
@@ -83,7 +87,7 @@ export const ContentPatch = Closed(
           minimum: 0,
           maximum: 86_400,
           description:
-            'Videos only. The moment whose picture becomes the thumbnail, in seconds, at most the duration; it is made in the background. null: the first picture that is not black.',
+            'Videos only. Position in seconds, at most the duration, of the picture used as the thumbnail, which is made in the background. null: the first picture that is not black.',
         }),
       ),
     ),
@@ -97,7 +101,9 @@ export const CaptionTrack = Type.Object(
     language: Type.String({ description: 'ISO 639-1.', examples: ['en'] }),
     label: Type.String(),
     source: OneOf(['generated', 'uploaded'] as const),
-    url: Type.String({ description: 'WebVTT. Empty while preparing, and for protected items.' }),
+    url: Type.String({
+      description: 'URL of the WebVTT file. Empty during preparation and for protected items.',
+    }),
     trackId: Type.String(),
     status: OneOf(['preparing', 'ready'] as const),
     createdAt: Timestamp,
@@ -108,7 +114,7 @@ export const CaptionTrack = Type.Object(
 export const CarouselImage = Type.Object(
   {
     id: Type.String({ format: 'uuid' }),
-    imageUrl: Type.String({ description: 'JPEG. Empty for protected items.' }),
+    imageUrl: Type.String({ description: 'URL of the JPEG. Empty for protected items.' }),
     altText: Nullable(Type.String()),
     position: Type.Integer({ minimum: 0 }),
     createdAt: Timestamp,
@@ -125,15 +131,17 @@ export const DerivedMediaFields = {
       width: Type.Integer(),
       height: Type.Integer(),
     }),
-    { description: 'The thumbnail in two sizes, each as JPEG and WebP, the largest first.' },
+    { description: 'The thumbnail in two sizes, each as JPEG and WebP, largest first.' },
   ),
-  previewUrl: Nullable(Type.String({ description: 'Three seconds as animated WebP.' })),
+  previewUrl: Nullable(Type.String({ description: 'URL of a three-second animated WebP.' })),
   storyboardUrl: Nullable(
-    Type.String({ description: 'WebVTT; its cues name parts of one picture by `#xywh`.' }),
+    Type.String({
+      description: 'URL of a WebVTT file whose cues refer to regions of one picture by `#xywh`.',
+    }),
   ),
   downloadUrl: Nullable(
     Type.String({
-      description: 'One MP4 that plays while it loads. Signed, for six hours at least.',
+      description: 'Signed URL of a progressive MP4, valid for at least six hours.',
     }),
   ),
 };
@@ -142,10 +150,13 @@ const SourceTrack = Type.Object(
   {
     kind: OneOf(['video', 'audio', 'subtitle', 'data'] as const),
     codec: Type.String({ examples: ['h264'] }),
-    language: Nullable(Type.String({ description: 'As the file names it.', examples: ['eng'] })),
+    language: Nullable(
+      Type.String({ description: 'Codec name as given in the file.', examples: ['eng'] }),
+    ),
     duration: Nullable(Type.Number({ description: 'Seconds.' })),
     used: Type.Boolean({
-      description: 'Whether it is played: in a rendition, as a sound to choose, or as captions.',
+      description:
+        'Whether the track is used, as part of a rendition, as a selectable audio track, or as captions.',
     }),
     reason: Nullable(
       OneOf(
@@ -156,7 +167,7 @@ const SourceTrack = Type.Object(
           'empty',
           'kind_not_kept',
         ] as const,
-        'Why it is not used.',
+        'Why the track is not used.',
       ),
     ),
   },
@@ -181,7 +192,10 @@ export const publicItemFields = {
   publishStatus: OneOf(publishStatuses),
   visibility: OneOf(visibilities),
   streamingUrl: Nullable(
-    Type.String({ description: 'HLS. Empty for protected items: ask for a playback token.' }),
+    Type.String({
+      description:
+        'URL of the HLS playlist. Empty for protected items, which require a playback token.',
+    }),
   ),
   section: Nullable(Type.String()),
   author: Nullable(Type.String()),
@@ -192,11 +206,13 @@ export const publicItemFields = {
   protected: Type.Boolean(),
   thumbnailUrl: Nullable(Type.String()),
   thumbnailHash: Nullable(
-    Type.String({ description: 'ThumbHash in base64: what to show until a thumbnail is there.' }),
+    Type.String({
+      description: 'ThumbHash in base64, a placeholder to show until a thumbnail is loaded.',
+    }),
   ),
   thumbnailTime: Nullable(
     Type.Number({
-      description: 'The moment that was chosen for the thumbnail, in seconds; null: none was.',
+      description: 'Position chosen for the thumbnail in seconds; null if none was chosen.',
     }),
   ),
   ...DerivedMediaFields,
@@ -213,7 +229,11 @@ export const publicItemFields = {
   articleUrl: Nullable(Type.String()),
   externalId: Nullable(Type.String()),
   errorReason: Nullable(Type.Object({ code: OneOf(errorReasons), message: Type.String() })),
-  progress: Type.Number({ minimum: 0, maximum: 1, description: 'Of the processing, 0 to 1.' }),
+  progress: Type.Number({
+    minimum: 0,
+    maximum: 1,
+    description: 'Progress of processing from 0 to 1.',
+  }),
   createdAt: Timestamp,
   updatedAt: Timestamp,
 };
@@ -222,10 +242,10 @@ export const ContentItem = Type.Object(
   {
     ...publicItemFields,
     sourceTracks: Type.Array(SourceTrack, {
-      description: 'The tracks of the uploaded file, at most fifty. Empty until it is ready.',
+      description: 'The tracks of the uploaded file, at most fifty. Empty until the item is ready.',
     }),
     warnings: Type.Array(SourceWarning, {
-      description: 'What is wrong with the file of an item that plays all the same.',
+      description: 'Problems in the source file that do not prevent playback.',
     }),
     archivedAt: Nullable(Timestamp),
   },
@@ -233,20 +253,24 @@ export const ContentItem = Type.Object(
 );
 
 export const ContentGetQuery = Closed({
-  archived: Type.Optional(OneOf(['true'] as const, 'Finds the item if it is archived, too.')),
+  archived: Type.Optional(OneOf(['true'] as const, 'Also return the item if it is archived.')),
 });
 
 export const SearchText = Type.String({
   minLength: 1,
   maxLength: 200,
   description:
-    'Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it.',
+    'Each search word must match the start of a word in the title or the description. Chinese and Japanese text matches anywhere.',
 });
 
 export const ContentListQuery = Closed({
   ...pageQuery,
   tags: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'Comma-separated list. An item matches if it has any of them.',
+    }),
   ),
   contentType: Type.Optional(OneOf(contentTypes)),
   uploadStatus: Type.Optional(OneOf(uploadStatuses)),
@@ -258,11 +282,13 @@ export const ContentListQuery = Closed({
   search: Type.Optional(SearchText),
   createdAfter: Type.Optional(Timestamp),
   createdBefore: Type.Optional(Timestamp),
-  archived: Type.Optional(OneOf(['true', 'only'] as const, 'Archived items too, or only them.')),
+  archived: Type.Optional(
+    OneOf(['true', 'only'] as const, 'Include archived items, or return only them.'),
+  ),
   sort: Type.Optional(
     OneOf(
       ['createdAt', 'updatedAt', 'title'] as const,
-      'createdAt never changes: use it to walk a catalogue that is being edited.',
+      'createdAt never changes, so use it to page through a catalogue that is being edited.',
     ),
   ),
   order: Type.Optional(OneOf(['asc', 'desc'] as const, 'Default: desc; asc for title.')),

@@ -39,10 +39,11 @@ export function coverJob({ db, limits, onChange, storage }: CoverJobParts): Hand
       return done;
     }
     const source = await findMediaSource(db, organizationId, contentId);
-    if (source === null || source.sourceKey === null) return skipped('the original bytes are gone');
+    if (source === null || source.sourceKey === null)
+      return skipped('the original file no longer exists');
     await using work = await storage.scratch.createFolder('cover');
     const sourcePath = await storage.materialize(source.sourceKey, work.path, signal);
-    if (sourcePath === null) return skipped('the original bytes are gone');
+    if (sourcePath === null) return skipped('the original file no longer exists');
     const outputDir = path.join(work.path, 'out');
     try {
       const facts = await runMediaTask(

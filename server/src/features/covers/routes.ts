@@ -34,8 +34,8 @@ export function addCoverRoutes(app: HttpApp, parts: CoverRouteParts): void {
         operationId: 'setCover',
         summary: 'Set an image as the thumbnail of a video',
         description:
-          'The image is turned upright, scaled, and stored as thumbnails without its metadata. ' +
-          'For a moment of the video, change `thumbnailTime`.',
+          'The image is rotated upright, scaled, and stored as thumbnails without its metadata. ' +
+          'To use a picture from the video instead, change `thumbnailTime`.',
         tags,
         consumes: ['multipart/form-data'],
         params: IdParams,
@@ -56,7 +56,7 @@ export function addCoverRoutes(app: HttpApp, parts: CoverRouteParts): void {
       config: { access: 'secret' },
       schema: {
         operationId: 'removeCover',
-        summary: 'Go back to the first picture as the thumbnail of a video',
+        summary: 'Reset the thumbnail of a video to its first picture',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(ContentItem) }),

@@ -52,8 +52,8 @@ type Parts = {
 export const events = defineFeature({
   name: 'events',
   apiTags: {
-    Events: 'What viewers do: intake and live tail.',
-    Users: 'Erasing a viewer.',
+    Events: 'Engagement events: intake and live tail.',
+    Users: 'Erasure of viewer data.',
   },
   areas: { events: 'events', users: 'events' },
   settings: {
@@ -63,28 +63,28 @@ export const events = defineFeature({
       fallback: 'postgres',
       secret: true,
       about:
-        'Where the bytes of engagement events are kept: `postgres`, or a stream of NATS JetStream: `nats://[user:password@]host:port[,host:port…][/STREAM][?replicas=3]`, `tls://` for TLS.',
+        'Where engagement events are stored: `postgres`, or a NATS JetStream stream: `nats://[user:password@]host:port[,host:port…][/STREAM][?replicas=3]`, `tls://` for TLS.',
     }),
     eventRetentionMs: setting({
       env: 'REELFEED_EVENT_RETENTION',
       parse: duration({ min: '1d' }),
       fallback: '90d',
       about:
-        'How long the log keeps engagement events, in whole days, at least one. Statistics made from them stay.',
+        'How long the log keeps engagement events, in whole days, at least one. Statistics derived from them are kept.',
     }),
     botEvents: setting({
       env: 'REELFEED_BOT_EVENTS',
       parse: choice(['ignore', 'count']),
       fallback: 'ignore',
       about:
-        'Whether statistics and ranking ignore or count the events of known bots, which are marked in the log. After a change, run `reelfeed rebuild all`.',
+        'Whether statistics and ranking ignore or count events of known bots, which are marked in the log. After a change, run `reelfeed rebuild all`.',
     }),
     countryHeader: setting({
       env: 'REELFEED_COUNTRY_HEADER',
       parse: headerName(),
       fallback: 'CF-IPCountry',
       about:
-        'Header in which the reverse proxy sends the country of a viewer (ISO 3166-1 alpha-2), for events without one.',
+        'Header in which the reverse proxy sends the country of the viewer (ISO 3166-1 alpha-2), used for events without a country.',
     }),
   },
   errors: eventErrors,

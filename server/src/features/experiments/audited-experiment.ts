@@ -1,4 +1,3 @@
-/** The audited fields of an experiment and of the holdout. */
 import type { AuditedResource } from '../../platform/http/audited-resource.ts';
 import { parseTypeId } from '../../platform/values/ids.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';

@@ -58,10 +58,13 @@ export async function openMeasure(
     ? null
     : (await selectMetrics(db, row.organization_id)).find((metric) => metric.name === name);
   if (own === undefined) {
-    throw fieldError('metric', `must be one of ${metricNames.join(', ')}, or a metric of your own`);
+    throw fieldError(
+      'metric',
+      `must be one of ${metricNames.join(', ')}, or a metric that you have defined`,
+    );
   }
   if (row.status === 'draft') {
-    throw new ApiError('CONFLICT', { message: 'The experiment has not run yet.' });
+    throw new ApiError('CONFLICT', { message: 'The experiment has not been started yet.' });
   }
   const until = row.ended_at ?? now;
   const { arms } = await readArms(db, row, until);

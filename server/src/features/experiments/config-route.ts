@@ -11,8 +11,8 @@ const id = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: 200, description }));
 
 export const ConfigQuery = Closed({
-  userId: id('Identified user. The header X-User-Id says the same.'),
-  deviceId: id('Device of the viewer. The header X-Device-Id says the same.'),
+  userId: id('Identified user. Same as the header X-User-Id.'),
+  deviceId: id('Device of the viewer. Same as the header X-Device-Id.'),
   country: Type.Optional(
     Type.String({ pattern: '^[A-Za-z]{2}$', description: 'ISO 3166-1 alpha-2.' }),
   ),
@@ -21,7 +21,7 @@ export const ConfigQuery = Closed({
     Type.String({
       maxLength: 4_000,
       description:
-        "Comma-separated list of the viewer's segments. The header X-User-Segments says the same.",
+        "Comma-separated list of the viewer's segments. Same as the header X-User-Segments.",
     }),
   ),
 });
@@ -41,7 +41,10 @@ const ConfigAnswer = Type.Object(
     data: ClientConfig,
     meta: Type.Object({
       requestId: Type.String(),
-      experiments: { ...experiments, description: 'The same as in `data`, where feeds have it.' },
+      experiments: {
+        ...experiments,
+        description: 'The same as in `data`, in the place where feeds have it.',
+      },
     }),
   },
   { description: 'The result.' },
@@ -62,8 +65,8 @@ export function addConfigRoute(
         operationId: 'getConfig',
         summary: 'Get settings and flags for a viewer',
         description:
-          'Base values, overlaid by what was rolled out to the viewer and by the variants that the ' +
-          'viewer is in. Reading them makes the viewer a participant.',
+          'Returns the base values, overridden by rolled-out values and by the variants that the ' +
+          'viewer is assigned to. Reading them makes the viewer a participant.',
         tags: ['Configuration'],
         querystring: ConfigQuery,
         response: answers({ 200: ConfigAnswer }),

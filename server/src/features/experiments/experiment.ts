@@ -1,4 +1,3 @@
-/** An experiment as stored and as presented by the API. */
 import type { Selectable } from 'kysely';
 import type { Targeting } from '@reelfeed/client/assignment';
 import { ApiError } from '../../platform/http/errors.ts';
@@ -75,7 +74,6 @@ export function exclusionOf({
   return group === null ? null : `group ${group}`;
 }
 
-/** A row with typed JSON columns. */
 export type ExperimentRow = Omit<
   Selectable<ExperimentTable>,
   | 'variants'

@@ -1,4 +1,3 @@
-/** Experiments for exports, one row per variant. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import { controlOf, type ExperimentRow } from './experiment.ts';

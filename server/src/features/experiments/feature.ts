@@ -52,7 +52,7 @@ type Parts = {
 export const experiments = defineFeature({
   name: 'experiments',
   apiTags: {
-    Experiments: 'Experiments over ranking, settings and flags, and their results.',
+    Experiments: 'Experiments on ranking, settings and flags, and their results.',
   },
   areas: { experiments: 'experiments', config: 'settings' },
   settings: {
@@ -61,21 +61,21 @@ export const experiments = defineFeature({
       parse: integer({ min: 0, max: 90 }),
       fallback: '7',
       about:
-        'Full days before the results of an experiment are judged. Applies to experiments that start later.',
+        'Full days that an experiment must run before its results are evaluated. Applies to experiments that start later.',
     }),
     experimentMinimumUnits: setting({
       env: 'REELFEED_EXPERIMENT_MIN_UNITS',
       parse: integer({ min: 2, max: 1_000_000 }),
       fallback: '100',
       about:
-        'Participants that each variant needs before results are judged. Applies to experiments that start later.',
+        'Participants that each variant needs before results are evaluated. Applies to experiments that start later.',
     }),
     experimentTunedTo: setting({
       env: 'REELFEED_EXPERIMENT_TUNED_TO',
       parse: integer({ min: 100, max: 100_000_000 }),
       fallback: '5000',
       about:
-        'Participants at which intervals of experiments without a planned end are tightest. Applies to experiments that start later.',
+        'Number of participants at which intervals of experiments without a planned end are tightest. Applies to experiments that start later.',
     }),
   },
   errors: experimentErrors,

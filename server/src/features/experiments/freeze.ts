@@ -39,7 +39,7 @@ export function freezeTimelinesHandler(db: Db): HandledJob {
       organizationId as OrganizationId,
       experimentId as ExperimentId,
     );
-    if (row === null || row.ended_at === null) return skipped('the experiment is gone');
+    if (row === null || row.ended_at === null) return skipped('the experiment no longer exists');
     const timelines: Timeline[] = [];
     for (const metric of metricsNamed(row)) {
       signal.throwIfAborted();

@@ -24,7 +24,7 @@ export function addHoldoutRoutes(
       config,
       schema: {
         operationId: 'getHoldout',
-        summary: 'Get the share of viewers who see no experiment',
+        summary: 'Get the holdout',
         tags,
         response: answers({ 200: Envelope(HoldoutShown) }),
       },
@@ -40,10 +40,10 @@ export function addHoldoutRoutes(
       config,
       schema: {
         operationId: 'putHoldout',
-        summary: 'Set the share of viewers who see no experiment',
+        summary: 'Set the holdout',
         description:
-          'Always the same viewers; a larger share adds others. It is for experiments that start ' +
-          'later: those that run keep the holdout of their start, so nobody is moved.',
+          'The holdout is the share of viewers who see no experiment. It always contains the same viewers; increasing it adds more. It applies to experiments that start ' +
+          'later. Running experiments keep the holdout that they started with, so no participant is reassigned.',
         tags,
         body: Closed({ traffic: Type.Number({ minimum: 0, maximum: 0.5 }) }),
         response: answers({ 200: Envelope(HoldoutShown) }),

@@ -1,4 +1,4 @@
-/** How an experiment is judged at a given time, depending on its plan and its end. */
+/** Selects how an experiment is judged at a given time, depending on its plan and its end. */
 import { clockOf, type ZoneClock } from '../../platform/values/zone-clock.ts';
 import { planOf, type ExperimentRow } from './experiment.ts';
 import { lookDueAt, looksOf, type ScheduledLook } from './looks.ts';

@@ -38,8 +38,8 @@ function addStartRoute(app: HttpApp, { mutations, plan, onChange }: LifecycleRou
         operationId: 'startExperiment',
         summary: 'Start an experiment',
         description:
-          'Ranking experiments share the traffic (409 `LAYER_FULL`); no two running experiments ' +
-          'override one setting or flag (409 `SETTING_IN_EXPERIMENT`).',
+          'Ranking experiments share the traffic (409 `LAYER_FULL`), and no two running experiments can ' +
+          'override the same setting or flag (409 `SETTING_IN_EXPERIMENT`).',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -76,8 +76,8 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
         operationId: 'stopExperiment',
         summary: 'Stop an experiment',
         description:
-          'Everybody gets the base values again, or those of `winner`, which is rolled out to the ' +
-          'audience of the experiment. Results freeze.',
+          'All viewers get the base values again, or the values of `winner`, which is rolled out to the ' +
+          'audience of the experiment. Results are frozen.',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -146,7 +146,7 @@ function addDeleteRoute(app: HttpApp, { mutations, onChange }: LifecycleRoutePar
         operationId: 'deleteExperiment',
         summary: 'Delete an experiment',
         description:
-          'With its results; what it has rolled out stays. One that is running must be stopped first ' +
+          'Also deletes its results. Rolled-out values stay in effect. A running experiment must be stopped first ' +
           '(409 `EXPERIMENT_RUNNING`).',
         tags,
         params: IdParams,

@@ -101,7 +101,7 @@ export async function startExperiment(
   if (row.status !== 'draft') throw notDraft(row);
   const startedAt = await databaseNow(tx);
   if (row.ends_at !== null && row.ends_at <= startedAt) {
-    throw new ApiError('CONFLICT', { message: 'endsAt has passed. Change it first.' });
+    throw new ApiError('CONFLICT', { message: 'endsAt is in the past. Change it first.' });
   }
   const { timeZone } = await readOrganizationClock(tx, organizationId);
   const place = placeOf(row, await runningOf(tx, organizationId));
@@ -200,12 +200,12 @@ export async function rollOut(
   const row = await lockOrThrow(tx, organizationId, id, ifMatch);
   if (row.status === 'running') throw new ApiError(experimentErrors.EXPERIMENT_RUNNING);
   if (row.status === 'draft') {
-    throw new ApiError('CONFLICT', { message: 'The experiment has not run yet.' });
+    throw new ApiError('CONFLICT', { message: 'The experiment has not been started yet.' });
   }
   requireVariant(row, winner);
   if (row.winner === winner) return row;
   if (row.winner !== null) {
-    const message = `The variant "${row.winner}" is rolled out already.`;
+    const message = `The variant "${row.winner}" is already rolled out.`;
     throw new ApiError('CONFLICT', { message });
   }
   await makeBase(tx, row, winner);
@@ -238,5 +238,5 @@ export async function removeExperiment(
 function requireVariant({ variants }: ExperimentRow, winner: string): void {
   if (variants.some(({ id }) => id === winner)) return;
   const ids = variants.map(({ id }) => id).join(', ');
-  throw fieldError('winner', `must be a variant of the experiment: ${ids}`);
+  throw fieldError('winner', `must be one of the variants of the experiment: ${ids}`);
 }

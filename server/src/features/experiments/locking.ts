@@ -29,8 +29,8 @@ export async function lockOrThrow(
 export function notDraft({ status }: Pick<ExperimentRow, 'status'>): ApiError {
   const what =
     status === 'running'
-      ? 'of a running experiment only traffic can be raised, and endsAt moved later'
+      ? 'only its traffic can be increased and its endsAt moved later'
       : 'only a draft can be changed or started';
-  const message = `The experiment is ${status}; ${what}.`;
+  const message = `The experiment is ${status}: ${what}.`;
   return new ApiError(experimentErrors.EXPERIMENT_NOT_DRAFT, { message });
 }

@@ -49,7 +49,12 @@ export async function problemsOfMetrics(
   const unknown = (metric: string, path: string) =>
     known.has(metric)
       ? []
-      : [{ path, message: `must be one of ${metricNames.join(', ')}, or a metric of your own` }];
+      : [
+          {
+            path,
+            message: `must be one of ${metricNames.join(', ')}, or a metric that you have defined`,
+          },
+        ];
   const details = [
     ...metrics.flatMap((metric, index) => unknown(metric, `metrics[${index}]`)),
     ...guardrails.flatMap(({ metric }, index) => unknown(metric, `guardrails[${index}].metric`)),
@@ -57,7 +62,7 @@ export async function problemsOfMetrics(
   const seen = new Set<string>([...metrics, primaryMetric]);
   for (const [index, { metric }] of guardrails.entries()) {
     const path = `guardrails[${index}].metric`;
-    if (seen.has(metric)) details.push({ path, message: `"${metric}" is named already` });
+    if (seen.has(metric)) details.push({ path, message: `"${metric}" is listed more than once` });
     seen.add(metric);
   }
   return details;

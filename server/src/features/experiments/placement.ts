@@ -51,7 +51,7 @@ function takeFree(
   if (found !== null) return found;
   const free = Number(freeShare(taken).toFixed(6));
   const which = row.type === 'ranking' ? 'ranking experiments' : 'experiments of the group';
-  const message = `Running ${which} leave ${free} of the traffic free; this one needs ${Number(share.toFixed(6))}.`;
+  const message = `Running ${which} leave ${free} of the traffic free. This experiment needs ${Number(share.toFixed(6))}.`;
   throw new ApiError(experimentErrors.LAYER_FULL, { message });
 }
 
@@ -62,7 +62,7 @@ function requireOwnKeys(row: ExperimentRow, running: readonly ExperimentRow[]): 
     const shared = [...overriddenKeys(other)].find((key) => keys.has(key));
     if (shared === undefined) continue;
     const what = row.type === 'config' ? 'setting' : 'flag';
-    const message = `The running experiment ${other.experiment_id} overrides the ${what} "${shared}" too.`;
+    const message = `The running experiment ${other.experiment_id} already overrides the ${what} "${shared}".`;
     throw new ApiError(experimentErrors.SETTING_IN_EXPERIMENT, { message });
   }
 }

@@ -29,7 +29,6 @@ export type PlanQuestion = {
 export type PlanAudience = {
   /** The share of viewers the experiment would target. */
   readonly share: number;
-  /** The organization's clock. */
   readonly clock: ZoneClock;
   readonly now: Date;
 };

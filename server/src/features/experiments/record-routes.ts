@@ -46,13 +46,13 @@ export function addRecordRoutes(app: HttpApp, parts: Parts): void {
 
 const Assignment = Type.Object({
   userId: Nullable(Type.String()),
-  deviceId: Nullable(Type.String({ description: 'Of a unit without a user.' })),
+  deviceId: Nullable(Type.String({ description: 'Device of a unit without a user id.' })),
   variantId: Type.String(),
   exposedAt: Timestamp,
   country: Nullable(Type.String()),
   device: Nullable(Type.String()),
   isInSeveralVariants: Type.Boolean({
-    description: 'It was given another variant later; its numbers are left out.',
+    description: 'The unit was later assigned another variant, so it is excluded from the results.',
   }),
 });
 type Assignment = Static<typeof Assignment>;
@@ -67,16 +67,16 @@ function addAssignmentsRoute(app: HttpApp, { db, cursors }: Parts): void {
       config,
       schema: {
         operationId: 'listAssignments',
-        summary: 'List who takes part in an experiment',
+        summary: 'List the participants of an experiment',
         description:
-          'Each unit with its first exposure. With `Accept: text/csv` it answers with all of them as ' +
-          'CSV. Forced viewers take no part. Ids are null of exposures that are older than this list.',
+          'Returns each unit with its first exposure. With `Accept: text/csv`, the response is all of them as ' +
+          'CSV. Forced viewers do not participate. Ids are null for exposures that predate this list.',
         tags,
         params: IdParams,
         querystring: Closed({
           variantId: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
           userId: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 200, description: 'Whether this user is in.' }),
+            Type.String({ minLength: 1, maxLength: 200, description: 'Only this user.' }),
           ),
           ...pageQuery,
         }),
@@ -169,7 +169,7 @@ const Decision = Type.Object({
   by: Nullable(
     Type.Object(
       { keyId: Type.String(), name: Nullable(Type.String()) },
-      { description: 'The key that it was decided with; null for the service itself.' },
+      { description: 'The key that made the decision; null for the service itself.' },
     ),
   ),
   note: Nullable(Type.String()),
@@ -183,8 +183,8 @@ function addDecisionsRoute(app: HttpApp, { db, cursors }: Parts): void {
       config,
       schema: {
         operationId: 'listDecisions',
-        summary: 'List what was decided about an experiment',
-        description: 'Newest first: starts, changes, pauses, ends, roll-outs and notes.',
+        summary: 'List the decisions about an experiment',
+        description: 'Newest first. Includes starts, changes, pauses, ends, rollouts and notes.',
         tags,
         params: IdParams,
         querystring: Closed(pageQuery),
@@ -214,8 +214,8 @@ function addNoteRoute(app: HttpApp, { mutations }: Parts): void {
       config,
       schema: {
         operationId: 'addDecision',
-        summary: 'Note a decision about an experiment',
-        description: 'At any time; the note stays as it is.',
+        summary: 'Add a note to an experiment',
+        description: 'Notes can be added at any time and cannot be changed.',
         tags,
         params: IdParams,
         body: Closed({ note: Note }),
@@ -229,7 +229,7 @@ function addNoteRoute(app: HttpApp, { mutations }: Parts): void {
         const row = await getExperiment(tx, organizationId, request.params.id);
         await recordDecision(tx, row, { action: 'noted', by, note });
         const [decision] = await listDecisions(tx, row, { limit: 1, before: null });
-        if (decision === undefined) throw new Error('What was noted is not there.');
+        if (decision === undefined) throw new Error('The note was not stored.');
         return { statusCode: 201, data: presentDecision(decision) };
       });
     },

@@ -47,11 +47,11 @@ export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: Judg
       config,
       schema: {
         operationId: 'planExperiment',
-        summary: 'How many participants and days an effect needs',
+        summary: 'Plan the participants and days that an effect needs',
         description:
-          'From what the viewers of the organization did in the last seven days. Of `targetingRules`, ' +
-          'countries and devices count; nobody knows in advance who will come with a segment. The days ' +
-          'are those until so many different viewers have come, so who returns counts once.',
+          'Estimated from the viewer activity of the last seven days. Of `targetingRules`, only ' +
+          'countries and devices are considered, since segments are not known in advance. The days ' +
+          'are the time until that many distinct viewers have been seen; returning viewers count once.',
         tags,
         body: PlanRequest,
         response: answers({ 200: Envelope(Plan) }),

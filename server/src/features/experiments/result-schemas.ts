@@ -23,7 +23,7 @@ const Reason = Nullable(
 const MetricResult = Type.Object({
   value: Type.Number(),
   confidence: Type.Number({
-    description: '1 − p of the comparison that the variant takes part in, after all corrections.',
+    description: '1 − p of the comparison that the variant is part of, after all corrections.',
   }),
   reason: Reason,
   lift: Type.Optional(Nullable(Type.Number({ description: 'Relative to the control.' }))),
@@ -46,8 +46,8 @@ const Results = Type.Object({
       },
       {
         description:
-          'How results are judged: at looks up to `endsAt`, or whenever they are read. The second way ' +
-          'takes `sampleFactor` times as many participants for the same effect, by the number of ' +
+          'How results are evaluated: at planned looks up to `endsAt`, or whenever they are read. The latter ' +
+          'needs `sampleFactor` times as many participants for the same effect, given the number of ' +
           'participants so far.',
       },
     ),
@@ -76,8 +76,8 @@ const Results = Type.Object({
             id: Type.String(),
             status: OneOf(
               ['passed', 'harmed', 'undecided'] as const,
-              '`passed`: surely not worse by the margin. `harmed`: surely worse by more than it; ' +
-                'that is looked for every 30 seconds, also between looks.',
+              '`passed`: significantly better than the margin allows. `harmed`: significantly worse than the margin allows, ' +
+                'which is checked every 30 seconds, also between looks.',
             ),
             lift: Nullable(Type.Number()),
             liftInterval: Interval,
@@ -85,7 +85,10 @@ const Results = Type.Object({
           }),
         ),
       }),
-      { description: 'Of treatments; missing in results that were frozen without any.' },
+      {
+        description:
+          'Guardrail results of treatments; absent in results that were frozen without any.',
+      },
     ),
   ),
   health: Type.Object({
@@ -116,10 +119,10 @@ const Segments = Type.Object(
     metric: Type.String(),
     correction: OneOf(
       ['holm'] as const,
-      'All comparisons of the table are one family, corrected by the method of Holm.',
+      'All comparisons in the table are one family, corrected with the Holm method.',
     ),
-    comparisons: Type.Integer({ description: 'The size of that family.' }),
-    leftOut: Type.Integer({ description: 'Smaller segments that are not in the table.' }),
+    comparisons: Type.Integer({ description: 'Number of comparisons in the family.' }),
+    leftOut: Type.Integer({ description: 'Number of smaller segments left out of the table.' }),
     values: Type.Array(Type.Object({ value: Type.String(), variants: Type.Array(SegmentVariant) })),
   },
   { description: 'With `segment`. What a participant was at the exposure, judged as of now.' },
@@ -143,8 +146,8 @@ const TimelinePoints = Type.Object(
       }),
       {
         description:
-          'What was known at the end of each UTC day, at most the last 34, and now. The intervals of all ' +
-          'points hold at once.',
+          'Results as of the end of each UTC day, at most the last 34 days, and as of now. The intervals of all ' +
+          'points hold simultaneously.',
       },
     ),
     novelty: Type.Array(
@@ -153,10 +156,13 @@ const TimelinePoints = Type.Object(
         earlyLift: Type.Number(),
         lateLift: Type.Number(),
         pValue: Type.Number(),
-        isFading: Type.Boolean({ description: 'The effect of the second half is surely smaller.' }),
+        isFading: Type.Boolean({
+          description: 'The effect in the second half is significantly smaller.',
+        }),
       }),
       {
-        description: 'The first half of the days against the second; empty before the fourth day.',
+        description:
+          'Compares the first half of the days with the second half. Empty before the fourth day.',
       },
     ),
   },
@@ -165,12 +171,12 @@ const TimelinePoints = Type.Object(
 
 export const ResultsQuery = Closed({
   segment: Type.Optional(OneOf(segmentNames, 'Adds the results of one metric by segment.')),
-  granularity: Type.Optional(OneOf(['day'] as const, 'Adds one metric over the days.')),
+  granularity: Type.Optional(OneOf(['day'] as const, 'Adds the results of one metric by day.')),
   metric: Type.Optional(
     Type.String({
       pattern: metricNamePattern,
       description:
-        'The metric of `segment` and `granularity`; any, also one that the experiment does not name. ' +
+        'The metric for `segment` and `granularity`, which need not be one of the experiment. ' +
         'Default: its primary metric.',
     }),
   ),
@@ -187,7 +193,7 @@ export const PlanRequest = Closed({
   effect: Type.Number({
     exclusiveMinimum: 0,
     maximum: 100,
-    description: 'Relative: 0.05 is 5 % more than now.',
+    description: 'Relative change: 0.05 is an increase of 5 %.',
   }),
   variants: Type.Optional(Type.Integer({ minimum: 2, maximum: 10, default: 2 })),
   traffic: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 1, default: 1 })),
@@ -200,23 +206,30 @@ export const Plan = Type.Object({
   baseline: Type.Object({
     mean: Nullable(Type.Number()),
     standardDeviation: Nullable(Type.Number()),
-    unitsPerDay: Type.Number({ description: 'Different viewers of seven days, divided by seven.' }),
-    newUnitsPerDay: Type.Number({ description: 'Viewers of a day whom no day before has seen.' }),
+    unitsPerDay: Type.Number({ description: 'Distinct viewers of seven days, divided by seven.' }),
+    newUnitsPerDay: Type.Number({
+      description: 'Viewers per day who were not seen on any earlier day.',
+    }),
   }),
-  unitsPerVariant: Nullable(Type.Integer({ description: 'With a planned end.' })),
+  unitsPerVariant: Nullable(
+    Type.Integer({ description: 'Participants needed with a planned end.' }),
+  ),
   days: Nullable(
-    Type.Integer({ description: 'Until so many different viewers have come; null beyond a year.' }),
+    Type.Integer({
+      description:
+        'Days until that many distinct viewers have been seen; null if more than a year.',
+    }),
   ),
   endsAt: Nullable(
     Type.Unsafe<string>({
       ...Timestamp,
-      description: 'An end for an experiment that starts today: a midnight of your time zone.',
+      description: 'Suggested end of an experiment that starts today: midnight in your time zone.',
     }),
   ),
   withoutEnd: Nullable(
     Type.Object(
       { unitsPerVariant: Type.Integer(), days: Nullable(Type.Integer()) },
-      { description: 'What the same effect takes without `endsAt`.' },
+      { description: 'Requirements for the same effect without `endsAt`.' },
     ),
   ),
   reason: Nullable(

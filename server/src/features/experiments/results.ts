@@ -83,7 +83,6 @@ export async function takeLook(
   });
 }
 
-/** Whether a running experiment has a look that is due. */
 export function isLookDue(row: ExperimentRow, now: Date): boolean {
   return lookDue(row, now) > (storedLook(row)?.look ?? -1);
 }

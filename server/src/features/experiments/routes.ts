@@ -54,9 +54,7 @@ export const tags = ['Experiments'];
 export const config = { access: 'secret' as const };
 
 export const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({ description: 'The `ETag` of the experiment that this change was made for.' }),
-  ),
+  'if-match': Type.Optional(Type.String({ description: '`ETag` of the version to change.' })),
 });
 
 export function addExperimentRoutes(app: HttpApp, parts: ExperimentRouteParts): void {
@@ -134,7 +132,7 @@ function addCreateRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentR
         operationId: 'createExperiment',
         summary: 'Create an experiment',
         description:
-          'It is a draft until it is started. `targeting` is an alias of `targetingRules`.',
+          'The experiment is a draft until it is started. `targeting` is an alias of `targetingRules`.',
         tags,
         body: NewExperiment,
         response: answers({ 201: Envelope(Experiment) }),
@@ -186,11 +184,11 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
       config,
       schema: {
         operationId: 'updateExperiment',
-        summary: 'Change a draft; raise the traffic or move the end of a running experiment',
+        summary: 'Change an experiment',
         description:
-          'Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; ' +
-          'nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). ' +
-          'With `If-Match`, refused (412) when it has changed since.',
+          'A draft can be changed freely. In a running experiment, `traffic` can be increased and `endsAt` can be moved later until it is reached; ' +
+          'no participant is reassigned. Other changes are rejected (409 `EXPERIMENT_NOT_DRAFT`). ' +
+          'With `If-Match`, the change is rejected (412) if the experiment has changed since.',
         tags,
         params: IdParams,
         headers: IfMatch,
@@ -250,7 +248,7 @@ function toValues(
   body: Body & { storedPrimary?: string; storedTargeting?: object },
 ): ExperimentValues {
   if (body.targeting !== undefined && body.targetingRules !== undefined) {
-    throw fieldError('targeting', 'is the same as targetingRules; give one of them');
+    throw fieldError('targeting', 'is an alias of targetingRules: give only one of them');
   }
   const { metrics } = body;
   const kept = metrics.find((metric) => metric === body.storedPrimary);

@@ -57,10 +57,13 @@ function movedEnds(
   now: Date,
 ): NonNullable<JudgingPlan['earlierEnds']> {
   if (before === null) {
-    throw fieldError('endsAt', 'can’t be set while the experiment runs without a planned end');
+    throw fieldError(
+      'endsAt',
+      'cannot be set while the experiment is running without a planned end',
+    );
   }
   if (endsAt === null || endsAt < before) {
-    throw fieldError('endsAt', `can only be moved later than ${before.toISOString()}`);
+    throw fieldError('endsAt', `must be later than ${before.toISOString()}`);
   }
   const moved = { endsAt: before.toISOString(), movedAt: now.toISOString() };
   return [...(plan.earlierEnds ?? []), moved];

@@ -19,15 +19,15 @@ export function addRunningRoutes(app: HttpApp, parts: Parts): void {
     operationId: 'pauseExperiment',
     summary: 'Pause a running experiment',
     description:
-      'Everybody gets the base values and nobody enters, until it is resumed. Its status stays ' +
-      '`running`, and its end comes as planned.',
+      'Until it is resumed, all viewers get the base values and no new participants enter. Its status stays ' +
+      '`running`, and its planned end does not move.',
   });
   addPauseRoute(app, parts, {
     isPaused: false,
     path: '/v1/experiments/:id/resume',
     operationId: 'resumeExperiment',
     summary: 'Resume a paused experiment',
-    description: 'Whoever took part before has the same variant again.',
+    description: 'Participants get the same variants as before.',
   });
   addRenameRoute(app, parts);
   addCloneRoute(app, parts);
@@ -86,7 +86,7 @@ function addRenameRoute(app: HttpApp, { mutations, plan, onChange }: Parts): voi
       schema: {
         operationId: 'renameVariant',
         summary: 'Rename a variant',
-        description: 'At any time. Its id, by which everything else knows it, stays.',
+        description: 'Possible at any time. The id of the variant does not change.',
         tags,
         params: Type.Object({ id: Type.String(), variantId: Type.String() }),
         headers: IfMatch,
@@ -121,8 +121,8 @@ function addCloneRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void
       },
       schema: {
         operationId: 'cloneExperiment',
-        summary: 'Make a draft like an experiment',
-        description: 'With everything that defines it, but for an `endsAt` that has passed.',
+        summary: 'Clone an experiment as a draft',
+        description: 'Copies the complete definition, except an `endsAt` in the past.',
         tags,
         params: IdParams,
         body: Closed({ name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) }),

@@ -9,7 +9,7 @@ const Share = (description: string) => Type.Number({ minimum: 0, maximum: 1, des
 const Countries = Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), {
   maxItems: 250,
   uniqueItems: true,
-  description: 'ISO 3166-1 alpha-2, in upper case. Empty: everybody.',
+  description: 'Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries.',
 });
 const Devices = Type.Array(OneOf(['ios', 'android', 'web'] as const), {
   maxItems: 3,
@@ -18,7 +18,8 @@ const Devices = Type.Array(OneOf(['ios', 'android', 'web'] as const), {
 const Segments = Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
   maxItems: 100,
   uniqueItems: true,
-  description: 'Any of them. Clients tell their segments with each request.',
+  description:
+    'Viewers in any of these segments. Clients send the segments of the viewer with each request.',
 });
 
 export const TargetingRules = Closed(
@@ -27,18 +28,18 @@ export const TargetingRules = Closed(
     devices: Type.Optional(Devices),
     userSegments: Type.Optional(Segments),
   },
-  { description: 'Whom the experiment is for; each list that is not empty must match.' },
+  { description: 'Audience of the experiment. Every non-empty list must match.' },
 );
 
 const NewVariant = Closed({
   id: Type.String({ minLength: 1, maxLength: 100 }),
   name: Type.String({ minLength: 1, maxLength: 200 }),
-  traffic: Share("Share of the experiment's viewers; all of them sum to 1."),
+  traffic: Share("Share of the experiment's viewers. The shares of all variants sum to 1."),
   config: Type.Optional(
     Type.Record(Type.String(), Type.Unknown(), {
       description:
-        'What it overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, either may be left out. `config`: settings by dotted names. ' +
-        '`feature`: flags by their keys.',
+        'Values that the variant overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, both optional. `config`: settings by dotted names. ' +
+        '`feature`: flags by key.',
     }),
   ),
 });
@@ -53,14 +54,14 @@ const ForcedVariant = Type.Object({
 
 const MetricOf = (description: string) =>
   Type.String({ pattern: metricNamePattern, description, examples: ['watchTime'] });
-const anyMetric = `One of \`${metricNames.join('`, `')}\`, or a metric of your own by its name.`;
+const anyMetric = `One of \`${metricNames.join('`, `')}\`, or the name of a metric that you have defined.`;
 
 const Guardrail = Closed({
   metric: MetricOf(anyMetric),
   margin: Type.Number({
     exclusiveMinimum: 0,
     maximum: 1,
-    description: 'The share of the control by which it may get worse: 0.02 is 2 %.',
+    description: 'Tolerated deterioration relative to the control: 0.02 is 2 %.',
   }),
 });
 
@@ -72,34 +73,31 @@ const fields = {
   variants: Type.Array(NewVariant, {
     minItems: 2,
     maxItems: 10,
-    description: 'The control is the one with the id `control`, else the first.',
+    description: 'The control is the variant with the id `control`, or else the first one.',
   }),
   metrics: Type.Array(MetricOf(anyMetric), { minItems: 1, maxItems: 10, uniqueItems: true }),
   primaryMetric: Type.Optional(
-    MetricOf('What decides about the winner. Default: the first of `metrics`.'),
+    MetricOf('Metric that decides the winner. Default: the first of `metrics`.'),
   ),
   guardrails: Type.Optional(
     Type.Array(Guardrail, {
       maxItems: 10,
-      description: 'Metrics beside `metrics` that a winner must not worsen by more than a margin.',
+      description: 'Additional metrics that a winner must not worsen by more than a margin.',
     }),
   ),
   targetingRules: Type.Optional(TargetingRules),
   targeting: Type.Optional(TargetingRules),
   endsAt: Type.Optional(Nullable(Timestamp)),
-  hypothesis: Text(2_000, 'What is expected, and why.'),
+  hypothesis: Text(2_000, 'The expected outcome and the reason.'),
   tags: Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 50 }), { maxItems: 20, uniqueItems: true }),
   ),
-  group: Text(
-    100,
-    'Running `config` and `feature` experiments of one group never have the same viewers.',
-  ),
+  group: Text(100, 'Running `config` and `feature` experiments of one group never share viewers.'),
   forcedVariants: Type.Optional(
     Type.Array(Closed(ForcedVariant.properties), {
       maxItems: 100,
       description:
-        'Users who see a variant for a trial, from the draft on, whatever the targeting says. They are ' +
+        'Users who see a given variant for testing, already in the draft and regardless of targeting. They are ' +
         'not counted.',
     }),
   ),
@@ -154,7 +152,7 @@ const warnings = Type.Array(
     code: OneOf(['ENDS_TOO_EARLY', 'NO_PLANNED_END'] as const),
     message: Type.String(),
   }),
-  { description: 'What is allowed but will hardly give the results that are wanted.' },
+  { description: 'Allowed settings that are unlikely to give useful results.' },
 );
 
 export const Experiment = Type.Object({
@@ -176,7 +174,7 @@ export const ExperimentDetails = Type.Object({
 export const Note = Type.String({
   minLength: 1,
   maxLength: 2_000,
-  description: 'Why, for the log of decisions.',
+  description: 'Reason, recorded in the decision log.',
 });
 
 export const Started = Type.Object({

@@ -163,7 +163,7 @@ export function monitoringAt(row: ExperimentRow, now: Date): Monitoring {
   return monitoringWith(row, inference, curve);
 }
 
-/** What `readArms` reads from the tables, calculated from the units themselves. */
+/** Calculates the result of `readArms` from the units themselves. */
 export function armsOf(row: ExperimentRow, units: readonly SimulatedUnit[], now: Date): ArmData[] {
   const beyond = Math.floor(units.length / 1_000);
   const watched = units.map(({ counts }) => counts.watchMs).toSorted((a, b) => b - a);

@@ -33,7 +33,7 @@ export function checkDefinition(
   details.push(...problemsOfForced(definition));
   if (definition.type === 'ranking' && definition.group !== null) {
     const message =
-      'is for config and feature experiments; those with the ranking exclude each other';
+      'is allowed only for config and feature experiments; ranking experiments always exclude each other';
     details.push({ path: 'group', message });
   }
   if (!definition.metrics.includes(definition.primaryMetric)) {
@@ -56,7 +56,8 @@ function problemsOfForced({ variants, forcedVariants }: Definition): ErrorDetail
   const seen = new Set<string>();
   for (const [index, { userId, variantId }] of forcedVariants.entries()) {
     const path = `forcedVariants[${index}]`;
-    if (seen.has(userId)) details.push({ path: `${path}.userId`, message: 'is named twice' });
+    if (seen.has(userId))
+      details.push({ path: `${path}.userId`, message: 'is listed more than once' });
     seen.add(userId);
     if (variants.some(({ id }) => id === variantId)) continue;
     const ids = variants.map(({ id }) => id).join(', ');
@@ -70,14 +71,14 @@ function problemsOfVariants(variants: readonly Variant[]): ErrorDetail[] {
   const seen = new Set<string>();
   for (const [index, { id }] of variants.entries()) {
     if (seen.has(id)) {
-      const message = `"${id}" is the id of another variant already`;
+      const message = `"${id}" is already the id of another variant`;
       details.push({ path: `variants[${index}].id`, message });
     }
     seen.add(id);
   }
   const sum = variants.reduce((total, { traffic }) => total + traffic, 0);
   if (Math.abs(sum - 1) > sumTolerance) {
-    const message = `traffic of the variants must sum to 1.0; it sums to ${Number(sum.toFixed(9))}`;
+    const message = `traffic of the variants must sum to 1.0, but sums to ${Number(sum.toFixed(9))}`;
     details.push({ path: 'variants', message });
   }
   return details;
@@ -95,7 +96,8 @@ function problemsOfConfig(
     return [{ path, message: `must have at most ${maxConfigKeys} keys` }];
   }
   return entries.flatMap(([key, value]) => {
-    if (!isKey(key)) return [{ path: `${path}.${key}`, message: `is no name of a ${kind}` }];
+    if (!isKey(key))
+      return [{ path: `${path}.${key}`, message: `is not a valid name of a ${kind}` }];
     const message = problemOfValue(kind, value);
     return message === null ? [] : [{ path: `${path}.${key}`, message }];
   });

@@ -1,4 +1,3 @@
-/** Warnings about experiments that are valid but cannot give a result. */
 import type { Db } from '../../platform/database/database.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
@@ -13,8 +12,8 @@ export type Warning = {
 const noPlannedEnd: Warning = {
   code: 'NO_PLANNED_END',
   message:
-    'Without endsAt, results hold whenever you read them, and the same effect takes about twice as many ' +
-    'participants or more. POST /v1/experiments/plan proposes an end.',
+    'Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many ' +
+    'participants or more. POST /v1/experiments/plan suggests an end.',
 };
 
 /**
@@ -36,7 +35,7 @@ export async function warningsOf(
   const days = Math.max(0, wholeDays(clock, (startedAt ?? now).getTime(), endsAt.getTime()));
   if (days >= minimumDays) return [];
   const message =
-    `It ends after ${days} whole ${days === 1 ? 'day' : 'days'} (${clock.timeZone}), and results are ` +
-    `judged after ${minimumDays}. Move endsAt later, or no winner will be named.`;
+    `The experiment ends after ${days} whole ${days === 1 ? 'day' : 'days'} (${clock.timeZone}), but results are ` +
+    `evaluated after ${minimumDays}. Move endsAt later, or no winner will be recommended.`;
   return [{ code: 'ENDS_TOO_EARLY', message }];
 }

@@ -7,7 +7,7 @@ const later = '2026-01-31T12:00:01.000Z';
 
 export const experimentEvents = {
   'experiment.completed': webhookEvent(
-    'An experiment ended by itself, at its `endsAt`.',
+    'An experiment ended automatically at its `endsAt`.',
     Type.Object({
       experimentId: Type.String(),
       name: Type.String(),
@@ -26,7 +26,7 @@ export const experimentEvents = {
     },
   ),
   'experiment.guardrail_harmed': webhookEvent(
-    'A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant.',
+    'A guardrail of a running experiment was harmed: it is significantly worse than its margin allows. Sent once per guardrail and variant.',
     Type.Object({
       experimentId: Type.String(),
       name: Type.String(),

@@ -85,7 +85,7 @@ test('an attempt that has lost its lease removes its own file and no other', asy
   const exportId = await ask();
   const late = attempt(exportId, async () => {
     await attempt(exportId, commit);
-    throw new LeaseLostError('another worker has the job');
+    throw new LeaseLostError('another worker has claimed the job');
   });
   await assert.rejects(late, LeaseLostError);
   await assertReady(exportId);
@@ -100,7 +100,7 @@ test('an attempt that was overtaken cannot make the export ready', async () => {
       await commit(theirs);
     });
     await overtaking;
-    throw new LeaseLostError('another worker has the job');
+    throw new LeaseLostError('another worker has claimed the job');
   });
   await assert.rejects(late, LeaseLostError);
   await assertReady(exportId);

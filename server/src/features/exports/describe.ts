@@ -6,7 +6,9 @@ export function describeDatasets(): string {
   const parts = datasets.map((dataset) => {
     const { about, filters, columns } = datasetReaders[dataset];
     const filtered =
-      filters.length === 0 ? 'It has no filters.' : `Filters: ${filters.map(code).join(', ')}.`;
+      filters.length === 0
+        ? 'This dataset has no filters.'
+        : `Filters: ${filters.map(code).join(', ')}.`;
     return [
       `### ${dataset}`,
       '',

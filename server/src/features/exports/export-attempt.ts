@@ -24,7 +24,7 @@ export class OvertakenError extends Error {
 
   constructor() {
     super(
-      'data of the export was erased, or it was cancelled or begun again: this attempt starts over',
+      'data of the export was erased, or the export was cancelled or restarted: this attempt starts over',
     );
   }
 }

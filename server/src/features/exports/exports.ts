@@ -87,11 +87,12 @@ export async function createExport(
   const { dataset, format, compression = 'none', startDate, endDate } = wanted;
   const days = (readDay('endDate', endDate) - readDay('startDate', startDate)) / dayMs + 1;
   if (days < 1) throw fieldError('endDate', 'must not be before startDate');
-  if (days > maxDays) throw fieldError('endDate', `must be at most ${maxDays - 1} days later`);
+  if (days > maxDays)
+    throw fieldError('endDate', `must be at most ${maxDays - 1} days after startDate`);
   const filter = readExportFilter(dataset, wanted.filter);
   if ((await lockUnfinished(tx, organizationId)) >= maxUnfinished) {
     throw new ApiError('RATE_LIMITED', {
-      message: `An organization can have ${maxUnfinished} unfinished exports. Wait for one to end, or cancel one.`,
+      message: `An organization can have at most ${maxUnfinished} unfinished exports. Wait for one to finish, or cancel one.`,
       headers: { 'retry-after': String(retryAfterSeconds) },
     });
   }
@@ -132,7 +133,7 @@ export async function cancelExport(tx: Tx, key: ExportKey): Promise<ExportRow> {
   if (row === null) throw noSuchExport();
   if (row.status === 'cancelled') return row;
   throw new ApiError('CONFLICT', {
-    message: `The export is ${row.status}; only one that has not ended can be cancelled.`,
+    message: `The export is ${row.status}. Only an unfinished export can be cancelled.`,
   });
 }
 
@@ -157,7 +158,7 @@ export function parseExportId(id: string): ExportId {
 }
 
 export function noSuchExport(): ApiError {
-  return new ApiError('NOT_FOUND', { message: 'There is no such export.' });
+  return new ApiError('NOT_FOUND', { message: 'There is no export with this id.' });
 }
 
 export function presentExport(row: ExportRow, urls: DownloadUrls) {

@@ -38,7 +38,7 @@ type Parts = {
 export const exports = defineFeature({
   name: 'exports',
   apiTags: {
-    Exports: 'Events, viewers, items, metrics and more as files.',
+    Exports: 'Exports of events, viewers, items, metrics and more as files.',
   },
   areas: { exports: 'analytics' },
   tables: [

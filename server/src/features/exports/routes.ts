@@ -54,7 +54,7 @@ function addCreateRoute(app: HttpApp, { mutations, urls, onQueued }: ExportRoute
         operationId: 'createExport',
         summary: 'Export events, content or metrics as a file',
         description:
-          'It is made in the background; the webhook event `export.ready` tells when. The file can ' +
+          'The export runs in the background; the webhook event `export.ready` reports its completion. The file can ' +
           'be downloaded for seven days.',
         tags,
         body: NewExport,
@@ -81,7 +81,7 @@ function addEndRoutes(app: HttpApp, { mutations, urls, onQueued }: ExportRoutePa
       schema: {
         operationId: 'cancelExport',
         summary: 'Cancel an export',
-        description: 'It ends within seconds, and what it has written is removed.',
+        description: 'The export stops within seconds, and everything it has written is removed.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(Export) }),
@@ -103,7 +103,8 @@ function addEndRoutes(app: HttpApp, { mutations, urls, onQueued }: ExportRoutePa
       schema: {
         operationId: 'deleteExport',
         summary: 'Delete an export',
-        description: 'With its file, in whatever state it is. The download ends at once.',
+        description:
+          'Deletes the export and its file in any state. A running download ends immediately.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedExport) }),
@@ -137,7 +138,7 @@ function addSchemaRoute(app: HttpApp): void {
       schema: {
         operationId: 'listExportSchemas',
         summary: 'List the datasets with their columns',
-        description: 'New columns may be added behind the others.',
+        description: 'New columns may be added after the existing ones.',
         tags,
         response: answers({ 200: Envelope(Type.Array(DatasetSchema)) }),
       },
@@ -154,7 +155,7 @@ function addReadRoutes(app: HttpApp, { db, cursors, urls }: ExportRouteParts): v
       schema: {
         operationId: 'listExports',
         summary: 'List exports',
-        description: 'Newest first. They are kept for a month.',
+        description: 'Newest first. Exports are kept for a month.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Export) }),

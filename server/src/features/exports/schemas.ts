@@ -13,10 +13,10 @@ export const ExportFilter = Closed(filterQuery, {
 export const exportFields = {
   dataset: OneOf(
     datasets,
-    '`events`: as they were accepted, by the day on which they happened. `viewers`: those who did ' +
-      'anything, with what they did. `content`: items, by the day of their creation. `analytics`: ' +
-      'the metrics of each item on each day. `experiments`: their variants with totals, by the day ' +
-      'of the creation. `webhooks`: deliveries that have ended, by the day of their creation.',
+    '`events`: events as accepted, by the day on which they happened. `viewers`: active viewers and ' +
+      'their activity. `content`: items by creation day. `analytics`: ' +
+      'the metrics of each item for each day. `experiments`: variants with totals, by creation day. ' +
+      '`webhooks`: finished deliveries by creation day.',
   ),
   format: OneOf(formats),
   compression: Type.Optional(
@@ -31,7 +31,7 @@ export const exportFields = {
 export const NewExport = Closed({
   ...exportFields,
   startDate: day('First day, in the time zone of the organization.'),
-  endDate: day('Last day, included; at most 366 days in all.'),
+  endDate: day('Last day, inclusive. The range is at most 366 days.'),
 });
 
 export const Export = Type.Object(
@@ -46,15 +46,15 @@ export const Export = Type.Object(
     timeZone: Type.String({ description: 'Of the days, as it was when the export was asked for.' }),
     scheduleId: Nullable(Type.String({ description: 'The schedule that asked for it.' })),
     status: OneOf(exportStatuses),
-    progress: Type.Number({ description: 'How much has been read, from 0 to 1.' }),
+    progress: Type.Number({ description: 'Progress from 0 to 1.' }),
     rowCount: Nullable(Type.Integer({ description: 'Null until it is ready.' })),
     fileSize: Nullable(Type.Integer({ description: 'Bytes.' })),
     downloadUrl: Nullable(
       Type.String({
-        description: 'Needs no key; valid until `expiresAt`. Null unless it is ready.',
+        description: 'Requires no key; valid until `expiresAt`. Null unless the export is ready.',
       }),
     ),
-    error: Nullable(Type.String({ description: 'Why it has failed.' })),
+    error: Nullable(Type.String({ description: 'Why the export failed.' })),
     createdAt: Timestamp,
     completedAt: Nullable(Timestamp),
     expiresAt: Nullable(Timestamp),
@@ -68,13 +68,15 @@ export const DatasetSchema = Type.Object(
   {
     dataset: OneOf(datasets),
     description: Type.String(),
-    filters: Type.Array(Type.String(), { description: 'The fields of `filter` that apply.' }),
+    filters: Type.Array(Type.String(), {
+      description: 'The fields of `filter` that apply to the dataset.',
+    }),
     columns: Type.Array(
       Type.Object({
         name: Type.String(),
         type: OneOf(
           ['string', 'integer', 'number', 'boolean', 'timestamp', 'json'] as const,
-          'Timestamps are RFC 3339 in text formats; JSON is text in CSV. Any value may be absent.',
+          'In text formats, timestamps are RFC 3339. In CSV, JSON is text. Any value may be missing.',
         ),
         description: Type.String(),
       }),

@@ -4,7 +4,7 @@ import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
 
 export const exportEvents = {
   'export.ready': webhookEvent(
-    'A data export is done.',
+    'An export has finished.',
     Type.Object({
       exportId: Type.String(),
       status: Type.String(),

@@ -50,8 +50,8 @@ const learningLookMs = 5 * 60_000;
 export const feed = defineFeature({
   name: 'feed',
   apiTags: {
-    Feed: 'What a viewer sees next.',
-    Ranking: 'How feeds are ranked: configuration, rules, preview.',
+    Feed: 'The personalized feed.',
+    Ranking: 'Ranking of feeds: configuration, rules, preview.',
   },
   areas: { feed: 'feed', ranking: 'feed' },
   settings: {
@@ -59,27 +59,26 @@ export const feed = defineFeature({
       env: 'REELFEED_FEED_RANKING',
       parse: choice(['on', 'off'] as const),
       fallback: 'on',
-      about: 'Whether feeds are ranked. If off, every feed is served newest first.',
+      about: 'Whether feeds are ranked. If off, every feed is sorted newest first.',
     }),
     feedRankingBudgetMs: setting({
       env: 'REELFEED_FEED_RANKING_BUDGET',
       parse: duration({ max: longestTimer }),
       fallback: '50ms',
-      about: 'A feed page that is not ranked after this long is served newest first.',
+      about: 'Time limit for ranking a feed page. A page that exceeds it is sorted newest first.',
     }),
     learningIntervalMs: setting({
       env: 'REELFEED_LEARNING_INTERVAL',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '6h',
-      about:
-        'How often models of watch time are trained from what viewers did. That never takes more than a fiftieth of the time.',
+      about: 'How often watch time models are trained. Training uses at most 2 % of the time.',
     }),
     tasteIntervalMs: setting({
       env: 'REELFEED_TASTE_INTERVAL',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '1m',
       about:
-        'How often it is learned from new views what viewers like together. It never takes more than a twentieth of the time.',
+        'How often item similarity is learned from new views. Learning uses at most 5 % of the time.',
     }),
   },
   tables: [

@@ -16,7 +16,7 @@ const Query = Closed({
     Type.String({
       pattern: '^[A-Za-z]{2}$',
       description:
-        'Where the viewer is, ISO 3166-1 alpha-2: an item that may not be shown there is unknown.',
+        'Country of the viewer, ISO 3166-1 alpha-2. An item that may not be shown there is not found.',
     }),
   ),
 });
@@ -37,10 +37,10 @@ export function addItemRoute(app: HttpApp, parts: FeedParts & { db: Db }): void 
         operationId: 'getFeedItem',
         summary: 'Get one item as the feed presents it',
         description:
-          'For shared links and for pages with one video. A publishable key gets items that are ' +
-          'ready, published and within their schedule, unlisted ones included, and live streams that ' +
-          'have not begun: those have the `liveStreamStatus` `idle` and no media. What it is told of ' +
-          'a live stream is at most a second old. A secret key gets every item.',
+          'For shared links and for pages with one video. With a publishable key, returns items that are ' +
+          'ready, published and within their schedule, including unlisted ones, and live streams that ' +
+          'have not begun, with the `liveStreamStatus` `idle` and without media. The state of ' +
+          'a live stream is at most one second old. With a secret key, returns any item.',
         tags: ['Feed'],
         params: IdParams,
         querystring: Query,

@@ -57,7 +57,7 @@ export function openFeed(options: FeedOptions): OpenFeed {
   collectFeedMetrics(metrics, profiles);
   const fallbacks = metrics.counter({
     name: 'feed_fallbacks_total',
-    help: 'Feed pages that were ordered newest first because they could not be ranked in time.',
+    help: 'Feed pages sorted newest first because they could not be ranked in time.',
     labels: ['reason'],
   });
   return {
@@ -81,7 +81,7 @@ function collectFeedMetrics(metrics: Metrics, profiles: ViewerProfiles): void {
   metrics.collected({
     type: 'gauge',
     name: 'feed_viewers_in_memory',
-    help: 'Viewers whose profiles this process holds, what these hold, and events not yet projected.',
+    help: 'Viewer profiles in memory, their contents, and events not yet projected.',
     labels: ['what'],
     collect: () =>
       Object.entries(profiles.sizes).map(([what, value]) => ({ labels: { what }, value })),

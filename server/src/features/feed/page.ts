@@ -130,7 +130,7 @@ type Fixed = {
   page: Chosen[];
   served: Set<number>;
   used: number;
-  /** How many of them the viewer has since rejected, so that others take their places. */
+  /** Number of them that the viewer has since rejected, so that others take their places. */
   refused: number;
 };
 

@@ -20,8 +20,8 @@ const Query = Closed({
     maxLength: 8_000,
     description: `Comma-separated list of at most ${maxItems} item ids. Unknown ones are ignored.`,
   }),
-  userId: viewerId('Identified user. The header X-User-Id says the same.'),
-  deviceId: viewerId('Device of a viewer without a user id. The header X-Device-Id says the same.'),
+  userId: viewerId('Identified user. Same as the header X-User-Id.'),
+  deviceId: viewerId('Device of a viewer without a user id. Same as the header X-Device-Id.'),
 });
 
 const ViewerReactions = Type.Object({
@@ -36,7 +36,10 @@ const ViewerReactions = Type.Object({
 
 type Parts = { readonly db: Db; readonly viewerSignatures: SignatureReader };
 
-/** What a viewer has liked and saved, so that a player shows it on all of the user's devices. */
+/**
+ * Returns what a viewer has liked and saved, so that a player shows it on all of the user's
+ * devices.
+ */
 export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts): void {
   const secrets = new ViewerSecrets();
   app.get(
@@ -45,12 +48,12 @@ export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts)
       config: { access: 'publishable' },
       schema: {
         operationId: 'listViewerReactions',
-        summary: 'List which of some items the viewer likes and has saved',
+        summary: 'List which of the given items the viewer likes or has saved',
         description:
-          'Of each pair of kinds (`like` and `unlike`, `save` and `unsave`) the viewer’s latest event ' +
-          'decides; an event is seen here within a second. With a publishable key, a `userId` ' +
-          'needs its signature in the header `X-Viewer-Signature`, so that nobody else reads what a ' +
-          'user likes. Without a `userId` the answer is about what the device did without one.',
+          'For each pair of kinds (`like` and `unlike`, `save` and `unsave`), the viewer’s latest event ' +
+          'decides. Events take effect here within one second. With a publishable key, a `userId` ' +
+          'requires a signature in the header `X-Viewer-Signature`, so that nobody else can read what a ' +
+          'user likes. Without a `userId`, the response covers the events of the device that had no user id.',
         tags: ['Feed'],
         querystring: Query,
         response: answers({ 200: ViewerReactions }),
@@ -76,7 +79,7 @@ export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts)
 function idsOf(list: string): string[] {
   const named = list.split(',').map((id) => id.trim());
   if (named.length > maxItems) {
-    throw fieldError('query.contentIds', `must name at most ${maxItems} items`);
+    throw fieldError('query.contentIds', `must contain at most ${maxItems} items`);
   }
   return [...new Set(named.flatMap((id) => parseContentId(id) ?? []))];
 }
@@ -95,6 +98,6 @@ async function viewerOf(
   if (await isVouchedFor(request, userId, signatures)) return { userId };
   throw new ApiError('FORBIDDEN', {
     message:
-      'With a publishable key, what a user likes needs the user’s signature in X-Viewer-Signature.',
+      'With a publishable key, reading the reactions of a user requires a signature in X-Viewer-Signature.',
   });
 }

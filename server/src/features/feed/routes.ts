@@ -39,9 +39,9 @@ function addFeedRoute(app: HttpApp, parts: FeedRouteParts): void {
         operationId: 'getFeed',
         summary: 'Get a page of the feed',
         description:
-          'Items that are ready, published, public and within their schedule, ranked for the viewer. ' +
-          'Follow `meta.nextCursor` for the next page: nothing repeats within one `feedId`. What a ' +
-          'viewer does changes a running session from the page after next on, and a new one at once.',
+          'Returns items that are ready, published, public and within their schedule, ranked for the viewer. ' +
+          'Use `meta.nextCursor` to get the next page. Items do not repeat within one `feedId`. What a ' +
+          'viewer does affects a running session from the page after next on, and a new session immediately.',
         tags: ['Feed'],
         querystring: FeedQuery,
         response: answers({ 200: FeedPage }),
@@ -59,11 +59,11 @@ function addFeedRoute(app: HttpApp, parts: FeedRouteParts): void {
 function toFeedRequest(request: FastifyRequest, query: Static<typeof FeedQuery>): FeedRequest {
   const principal = principalOf(request);
   if (query.explain && principal.type !== 'secret') {
-    throw new ApiError('FORBIDDEN', { message: '`explain` needs a secret key.' });
+    throw new ApiError('FORBIDDEN', { message: '`explain` requires a secret key.' });
   }
   const excluded = split(query.excludeIds) ?? [];
   if (excluded.length > maxExcludedIds) {
-    throw fieldError('query.excludeIds', `must name at most ${maxExcludedIds} items`);
+    throw fieldError('query.excludeIds', `must contain at most ${maxExcludedIds} items`);
   }
   return {
     organizationId: principal.organizationId,
@@ -103,7 +103,7 @@ function segmentsOf(request: FastifyRequest, given: string | undefined): string[
   const isFitting = segments.every(({ length }) => length <= maxSegmentCharacters);
   if (segments.length > maxSegments || !isFitting) {
     const limit = `${maxSegments} names of at most ${maxSegmentCharacters} characters`;
-    throw fieldError('query.segments', `must be a comma list of at most ${limit}`);
+    throw fieldError('query.segments', `must be a comma-separated list of at most ${limit}`);
   }
   return segments;
 }

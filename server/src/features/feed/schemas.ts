@@ -12,9 +12,9 @@ export const viewerId = (description: string) =>
 export const FeedQuery = Closed({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: largestPage, default: 20 })),
   cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 8_000 })),
-  userId: viewerId('Identified user. The header X-User-Id says the same.'),
-  deviceId: viewerId('Device of the viewer. The header X-Device-Id says the same.'),
-  sessionId: viewerId('Viewing session. The header X-Session-Id says the same.'),
+  userId: viewerId('Identified user. Same as the header X-User-Id.'),
+  deviceId: viewerId('Device of the viewer. Same as the header X-Device-Id.'),
+  sessionId: viewerId('Viewing session. Same as the header X-Session-Id.'),
   country: Type.Optional(
     Type.String({ pattern: '^[A-Za-z]{2}$', description: 'ISO 3166-1 alpha-2.' }),
   ),
@@ -24,11 +24,15 @@ export const FeedQuery = Closed({
       minLength: 1,
       maxLength: 5_000,
       description:
-        'Comma-separated list of the viewer’s segments, for experiments. The header X-User-Segments says the same.',
+        'Comma-separated list of the viewer’s segments, for experiments. Same as the header X-User-Segments.',
     }),
   ),
   tags: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'Comma-separated list. An item matches if it has any of them.',
+    }),
   ),
   section: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   author: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
@@ -41,7 +45,7 @@ export const FeedQuery = Closed({
     }),
   ),
   explain: Type.Optional(
-    Type.Boolean({ description: 'With a secret key: adds `ranking` to each item.' }),
+    Type.Boolean({ description: 'Adds `ranking` to each item. Requires a secret key.' }),
   ),
 });
 
@@ -68,7 +72,7 @@ export const FeedItem = Type.Object(
     videos: Type.Optional(
       Type.Array(FeedVideo, {
         minItems: 1,
-        description: 'Video carousels only: the videos that may be shown now.',
+        description: 'Video carousels only. The videos that may currently be shown.',
       }),
     ),
     ranking: Type.Optional(
@@ -77,8 +81,7 @@ export const FeedItem = Type.Object(
         signals: Type.Record(Type.String(), Type.Number()),
         weights: Type.Record(Type.String(), Type.Number()),
         contributions: Type.Record(Type.String(), Type.Number(), {
-          description:
-            'What each signal adds to the score, and whatever else does. They sum to it.',
+          description: 'Contributions of the signals and of other factors, which sum to the score.',
         }),
         reasons: Type.Array(Type.String()),
       }),
@@ -93,11 +96,11 @@ export const FeedPage = Type.Object({
     requestId: Type.String(),
     nextCursor: Nullable(Type.String()),
     hasMore: Type.Boolean(),
-    feedId: Type.String({ description: 'Of the whole session; impressions send it back.' }),
+    feedId: Type.String({ description: 'Id of the feed session, to be sent with impressions.' }),
     exhausted: Type.Boolean({
       description:
-        'There is nothing more for this viewer now that they have not seen. What was seen within 30 ' +
-        'days follows, least recently seen first.',
+        'No more unseen items are available for this viewer. Items seen within the last 30 ' +
+        'days follow, least recently seen first.',
     }),
     experiments: Type.Array(Type.Object({ experimentId: Type.String(), variantId: Type.String() })),
   }),

@@ -16,7 +16,7 @@ type Parts = { db: Db; log: Logger; mutations: Mutations; hints: Hints; eventLog
 export const forwarding = defineFeature({
   name: 'forwarding',
   apiTags: {
-    'Event forwarding': 'Copies of accepted events for other systems.',
+    'Event forwarding': 'Forwarding of accepted events to other systems.',
   },
   areas: { 'event-forwardings': 'webhooks' },
   tables: ['event_forwarding'],

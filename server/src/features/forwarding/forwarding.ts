@@ -30,15 +30,15 @@ export async function createForwarding(
 ): Promise<ForwardingRow> {
   const id = parseTypeId('whk', webhookId);
   const webhook = id && (await findWebhook(tx, organizationId, id));
-  if (id === null || webhook === null) throw fieldError('webhookId', 'must be a webhook');
+  if (id === null || webhook === null) throw fieldError('webhookId', 'must be the id of a webhook');
   if (!isSubscribed(webhook.events, 'events.batch')) {
     throw fieldError('webhookId', 'must be a webhook that subscribes to events.batch');
   }
   const startMs = startAt === undefined ? null : (parseTimestamp(startAt)?.getTime() ?? NaN);
-  if (Number.isNaN(startMs)) throw fieldError('startAt', 'must be a moment');
+  if (Number.isNaN(startMs)) throw fieldError('startAt', 'must be a timestamp');
   if ((await lockForwardings(tx, organizationId)) >= maxForwardings) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization can forward its events ${maxForwardings} times.`,
+      message: `An organization can have at most ${maxForwardings} forwardings.`,
     });
   }
   return insertForwarding(tx, {
@@ -61,7 +61,7 @@ export async function deleteForwarding(
 ): Promise<ForwardingId> {
   const forwardingId = parseTypeId('efw', id);
   if (forwardingId === null || !(await deleteForwardingRow(tx, organizationId, forwardingId))) {
-    throw new ApiError('NOT_FOUND', { message: 'There is no such forwarding.' });
+    throw new ApiError('NOT_FOUND', { message: 'There is no forwarding with this id.' });
   }
   return forwardingId;
 }

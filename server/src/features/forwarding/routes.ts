@@ -28,7 +28,7 @@ export type ForwardingRouteParts = {
 
 const Kind = Type.String({
   pattern: `^(\\*|${eventKinds.join('|')}|custom\\.\\*)$|${customKindPattern}`,
-  description: 'A kind of event, `custom.*` for all custom ones, or `*` for all.',
+  description: 'A kind of event, `custom.*` for all custom kinds, or `*` for all kinds.',
   examples: ['playStart'],
 });
 
@@ -42,7 +42,7 @@ const NewForwarding = Closed({
   ),
   startAt: Type.Optional({
     ...Timestamp,
-    description: 'Also what was accepted since this moment. Default: only from now on.',
+    description: 'Also forwards events accepted since this time. Default: only from now on.',
   }),
 });
 
@@ -52,9 +52,11 @@ const Forwarding = Type.Object(
     webhookId: Type.String(),
     kinds: Type.Array(Type.String()),
     batches: Type.Integer({
-      description: 'Batches so far; the deliveries of the webhook list them.',
+      description: 'Number of batches so far, which appear in the deliveries of the webhook.',
     }),
-    lagSeconds: Type.Integer({ description: 'Age of the oldest event that is in no batch yet.' }),
+    lagSeconds: Type.Integer({
+      description: 'Age of the oldest event that is not yet in a batch.',
+    }),
     createdAt: Timestamp,
   },
   { title: 'EventForwarding' },
@@ -96,8 +98,8 @@ export function addForwardingRoutes(
       config,
       schema: {
         operationId: 'listEventForwardings',
-        summary: 'List what is forwarded',
-        description: `Oldest first; at most ${maxForwardings}.`,
+        summary: 'List the forwardings',
+        description: `Oldest first. There are at most ${maxForwardings}.`,
         tags,
         response: answers({ 200: ListEnvelope(Forwarding) }),
       },
@@ -116,7 +118,7 @@ export function addForwardingRoutes(
       schema: {
         operationId: 'deleteEventForwarding',
         summary: 'Stop forwarding',
-        description: 'Batches that are on their way are still sent.',
+        description: 'Batches already created are still sent.',
         tags,
         params: IdParams,
         response: answers({

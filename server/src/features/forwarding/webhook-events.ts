@@ -15,13 +15,13 @@ export const ForwardedEvent = Type.Object({
   country: Type.Optional(Type.String()),
   device: Type.Optional(Type.String()),
   appVersion: Type.Optional(Type.String()),
-  bot: Type.Optional(Type.Literal(true, { description: 'A known bot has sent it.' })),
+  bot: Type.Optional(Type.Literal(true, { description: 'Whether a known bot sent it.' })),
   data: Type.Unsafe<Readonly<Record<string, unknown>>>({ type: 'object' }),
 });
 
 export const forwardingEvents = {
   'events.batch': webhookEvent(
-    'A batch of accepted events, for webhooks that events are forwarded to.',
+    'A batch of accepted events, sent to webhooks that events are forwarded to.',
     Type.Object({ forwardingId: Type.String(), events: Type.Array(ForwardedEvent) }),
     {
       forwardingId: 'efw_00000000000000000000000000',

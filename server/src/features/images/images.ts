@@ -125,7 +125,7 @@ export async function nameFiles(
 export function untilGone({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const gone = () =>
-    controller.abort(new ApiError('INVALID_REQUEST', { message: 'The client has gone.' }));
+    controller.abort(new ApiError('INVALID_REQUEST', { message: 'The client disconnected.' }));
   if (raw.closed) gone();
   else raw.once('close', gone);
   return controller.signal;

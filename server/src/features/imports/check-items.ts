@@ -63,14 +63,18 @@ function toItem({
   ...metadata
 }: Static<typeof ImportItem>): Item {
   if (sourceUrl !== undefined && images !== undefined) {
-    throw fieldError('images', 'has no place beside sourceUrl: a carousel has images alone');
+    throw fieldError(
+      'images',
+      'cannot be combined with sourceUrl: a carousel contains only images',
+    );
   }
   const wanted = images === undefined ? 'video' : 'carousel';
   if ((contentType ?? wanted) !== wanted) {
-    throw fieldError('contentType', `must be ${wanted}, by what the item holds`);
+    throw fieldError('contentType', `must be ${wanted} to match the content of the item`);
   }
   if (images !== undefined) {
-    if (metadata.videoQuality !== undefined) throw fieldError('videoQuality', 'is for videos only');
+    if (metadata.videoQuality !== undefined)
+      throw fieldError('videoQuality', 'is allowed only for videos');
     const sources = images.map(({ sourceUrl: url, altText = '' }) => ({
       sourceUrl: url,
       altText: altText === '' ? null : altText,
@@ -80,7 +84,7 @@ function toItem({
   }
   if (sourceUrl === undefined) throw fieldError('sourceUrl', 'or images is required');
   if (autoScrollInterval != null) {
-    throw fieldError('autoScrollInterval', 'is for image carousels only');
+    throw fieldError('autoScrollInterval', 'is allowed only for image carousels');
   }
   return { source: { url: sourceUrl }, metadata };
 }

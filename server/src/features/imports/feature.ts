@@ -41,13 +41,13 @@ export const imports = defineFeature({
       parse: integer({ min: 1, max: 256 }),
       fallback: '64',
       about:
-        'Imports that this process fetches at the same time; one organization gets at most a fifth of them.',
+        'Maximum number of imports that this process fetches at the same time. One organization gets at most a fifth of them.',
     }),
     importDeadlineMs: setting({
       env: 'REELFEED_IMPORT_DEADLINE',
       parse: duration({ min: '1s', max: '12h' }),
       fallback: '1h',
-      about: 'How long fetching the bytes of one import may take.',
+      about: 'Time limit for fetching the bytes of one import.',
     }),
   },
   tables: ['import_source', 'content_import', 'content_import_item'],

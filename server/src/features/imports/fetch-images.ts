@@ -25,7 +25,7 @@ export type FetchImagesParts = {
 
 const archivedMeanwhile = {
   code: 'SOURCE_UNREACHABLE',
-  message: 'The item was archived before its images had come.',
+  message: 'The item was archived before its images were fetched.',
 } as const;
 
 /** @throws {ImageFault}, and errors not caused by an image */

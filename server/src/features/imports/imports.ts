@@ -41,7 +41,7 @@ export const importMedia = defineJob({
       code: 'SOURCE_UNREACHABLE',
       message: reason.includes(sourcePrefix)
         ? reason
-        : `${sourcePrefix} could not be read, however often it was tried.`,
+        : `${sourcePrefix} could not be read after several attempts.`,
     }),
 });
 

@@ -44,7 +44,7 @@ export type ImportJobParts = {
 };
 
 const progressIntervalMs = 1_000;
-/** How long an import waits for disk space. */
+/** Time that an import waits for disk space. */
 const shortageMs = dayMs;
 
 /** Fetches the bytes of one item, stores them and enqueues processing. */
@@ -53,7 +53,7 @@ export function importJob(parts: ImportJobParts): HandledJob {
     importMedia,
     async ({ contentId }, context) => {
       const stored = await findSource(parts.db, context.organizationId, contentId);
-      if (stored === null) return skipped('the bytes are there, or the item is gone');
+      if (stored === null) return skipped('the bytes have arrived, or the item no longer exists');
       const { source } = stored;
       try {
         if ('url' in source) await fetchVideo(parts, context, contentId, source.url);
@@ -142,13 +142,16 @@ async function judge(
   };
   if (isShortage(error)) {
     // The source is not at fault: the import waits without counting an attempt.
-    log.warn({ contentId, err: error }, 'an import waits for room');
+    log.warn({ contentId, err: error }, 'import waiting for free storage space');
     if (ageMs < shortageMs) return { outcome: 'outage', reason: error.message };
-    return fail({ code: 'INSUFFICIENT_STORAGE', message: 'There was no room for the bytes.' });
+    return fail({
+      code: 'INSUFFICIENT_STORAGE',
+      message: 'There was not enough storage space for the file.',
+    });
   }
   const fault = faultOf(error);
   if (fault === null) throw error;
-  log.info({ contentId, err: error }, 'a source could not be imported');
+  log.info({ contentId, err: error }, 'source could not be imported');
   return fault.isFinal ? fail(fault) : failed(fault.message, { retryable: true });
 }
 

@@ -17,7 +17,7 @@ export async function* readObject(url: string, parts: ObjectParts): AsyncGenerat
   const signal = AbortSignal.any([parts.signal, AbortSignal.timeout(limits.deadlineMs)]);
   try {
     const object = await buckets.open(url, signal);
-    if (object === null) throw new SourceError('is not in its bucket.', { isFinal: true });
+    if (object === null) throw new SourceError('does not exist in its bucket.', { isFinal: true });
     const { sizeBytes, stream } = object;
     try {
       if (sizeBytes > limits.maxBytes) throw tooLarge(limits);

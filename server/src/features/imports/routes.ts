@@ -31,8 +31,8 @@ export function addImportRoutes(app: HttpApp, parts: ImportRouteParts): void {
         operationId: 'importContent',
         summary: 'Import up to 100 videos and image carousels from URLs',
         description:
-          'The items are made at once and their bytes fetched in the background. An `externalId` ' +
-          'that has an item already answers that item. An item with a wrong value fails alone.',
+          'The items are created immediately and their bytes are fetched in the background. For an `externalId` ' +
+          'that already has an item, that item is returned. An item with an invalid value fails individually.',
         tags: ['Content'],
         body: NewImport,
         response: answers({ 201: Envelope(ImportResults) }),

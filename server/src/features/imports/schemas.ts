@@ -11,7 +11,7 @@ const SourceUrl = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'http or https, on a public address, with at most 3 redirects; or s3://bucket/key in a bucket ' +
+    'An http or https URL on a public address, with at most 3 redirects; or s3://bucket/key in a bucket ' +
     'that the service allows.',
 });
 
@@ -27,11 +27,14 @@ export const ImportItem = Closed({
     Type.Array(ImageToImport, {
       minItems: 1,
       maxItems: maxEntries,
-      description: 'In place of `sourceUrl`: the images of a carousel, in their order.',
+      description: 'Instead of `sourceUrl`: the images of a carousel, in order.',
     }),
   ),
   contentType: Type.Optional(
-    OneOf(['video', 'carousel'] as const, 'Must fit: a carousel has `images`, a video none.'),
+    OneOf(
+      ['video', 'carousel'] as const,
+      'Must match the content: a carousel has `images`, a video does not.',
+    ),
   ),
   ...NewContentMetadata.properties,
   autoScrollInterval: Type.Optional(NewCarousel.properties.autoScrollInterval),
@@ -54,11 +57,15 @@ export const ImportResults = Type.Object({
       item: Type.Optional(ContentItem),
       error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
     }),
-    { description: 'In the order of the request. `existing`: the externalId has an item already.' },
+    {
+      description:
+        'Results in the order of the request. `existing`: the externalId has an item already.',
+    },
   ),
   importId: Nullable(
     Type.String({
-      description: 'Of the webhook event `content.import.finished`; null where no item was made.',
+      description:
+        'Import id in the webhook event `content.import.finished`; null if no item was created.',
     }),
   ),
   totalCreated: Type.Integer(),

@@ -137,7 +137,7 @@ function requireUsable(status: number, range: string | undefined, bytes: number)
     throw new SourceError('changed while it was being read.', { isFinal: false });
   }
   const isFinal = status < 500 && status !== 408 && status !== 425 && status !== 429;
-  throw new SourceError(`answered with the status ${status}.`, { isFinal });
+  throw new SourceError(`responded with status ${status}.`, { isFinal });
 }
 
 function checkPace(bytes: number, startedAt: number, limits: SourceLimits): void {
@@ -153,21 +153,21 @@ function tooLate(cause: SourceError): SourceError {
 }
 
 export function tooLarge({ maxBytes }: SourceLimits): SourceError {
-  return new SourceError(`has more than ${maxBytes} bytes, the maximum.`, {
+  return new SourceError(`has more than the maximum of ${maxBytes} bytes.`, {
     code: 'TOO_LARGE',
     isFinal: true,
   });
 }
 
 const sentences: Partial<Record<EgressFailure, string>> = {
-  blocked_address: 'does not lead to a public address.',
+  blocked_address: 'does not resolve to a public address.',
   invalid_url: 'redirects to something that is not a usable URL.',
-  dns_error: 'has a name that cannot be resolved.',
+  dns_error: 'has a host name that cannot be resolved.',
   connection_refused: 'refused the connection.',
-  connection_error: 'broke the connection.',
-  tls_error: 'has no certificate that can be verified.',
-  timeout: 'did not answer in time.',
-  protocol_error: 'sent something that is not a complete HTTP answer.',
+  connection_error: 'closed the connection unexpectedly.',
+  tls_error: 'has a certificate that cannot be verified.',
+  timeout: 'did not respond in time.',
+  protocol_error: 'sent an incomplete or invalid HTTP response.',
   too_large: 'has more bytes than are accepted.',
   too_many_redirects: `redirects more than ${maxRedirects} times.`,
 };

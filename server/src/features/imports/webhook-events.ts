@@ -4,13 +4,13 @@ import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
 
 const Failure = Type.Object({
-  code: Type.String({ description: 'As in the `errorReason` of the item.' }),
+  code: Type.String({ description: 'The code in `errorReason` of the item.' }),
   message: Type.String(),
 });
 
 export const importEvents = {
   'content.import.finished': webhookEvent(
-    'All items that one import request has made are ready or have failed.',
+    'All items created by one import request are ready or have failed.',
     Type.Object({
       importId: Type.String(),
       totalItems: Type.Integer(),
@@ -23,7 +23,7 @@ export const importEvents = {
           status: OneOf(['ready', 'error'] as const),
           error: Nullable(Failure),
         }),
-        { description: 'Without those that were deleted meanwhile.' },
+        { description: 'Excludes items deleted in the meantime.' },
       ),
       createdAt: Timestamp,
     }),

@@ -35,7 +35,8 @@ export function encodeChunk({ rows, kinds, versions, items, columns }: Chunk): B
 /** @throws Error if the bytes are not a chunk */
 export function decodeChunk(stored: Buffer): Chunk {
   const bytes = alignedBytes(zstdDecompressSync(stored, decompression));
-  if (bytes.readUInt32LE(0) !== version) throw new Error('These bytes are no chunk of journeys.');
+  if (bytes.readUInt32LE(0) !== version)
+    throw new Error('The bytes are not an encoded journey chunk.');
   const [rows, nameBytes, itemCount] = [4, 8, 12].map((at) => bytes.readUInt32LE(at)) as [
     number,
     number,

@@ -39,7 +39,7 @@ export const selectionFields = {
   experiment: Type.Optional(
     Type.String({
       maxLength: 64,
-      description: 'The id of the experiment that `variant` or `experimentVariant` is about.',
+      description: 'The id of the experiment that `variant` or `experimentVariant` refers to.',
     }),
   ),
   variant: Type.Optional(
@@ -65,7 +65,7 @@ export async function readSelection(
 ): Promise<Selection> {
   const { variant, experiment } = body;
   if ((variant !== undefined || breakdown === 'experimentVariant') !== (experiment !== undefined)) {
-    throw fieldError('experiment', 'goes with `variant` or a break-down by `experimentVariant`');
+    throw fieldError('experiment', 'requires `variant` or a breakdown by `experimentVariant`');
   }
   const wanted: Wanted[] = [];
   for (const name of ofEvents) {
@@ -89,14 +89,14 @@ export async function readSelection(
 function readCountry(given: string | undefined): string | undefined {
   const found = given?.toUpperCase();
   if (found !== undefined && !isCountry(found)) {
-    throw fieldError('country', 'must be a country of ISO 3166-1, such as DE');
+    throw fieldError('country', 'must be an ISO 3166-1 alpha-2 country code such as DE');
   }
   return found;
 }
 
 async function findVariants({ db, organizationId, variantsOf }: Asking, experiment: string) {
   const variants = await variantsOf(db, organizationId, experiment);
-  if (variants === null) throw fieldError('experiment', 'is no experiment');
+  if (variants === null) throw fieldError('experiment', 'is not the id of an experiment');
   const valueOf = await variantReader(db, organizationId, variants);
   return { ids: variants.ids, dimension: { by: 'viewer', valueOf } as const };
 }

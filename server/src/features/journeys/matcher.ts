@@ -73,7 +73,7 @@ export async function readMatcher(
   if (event !== null) checkKind(declared, event, `${path}event`);
   for (const [index, condition] of where.entries()) {
     const at = `${path}where[${index}]`;
-    if (event === null) throw fieldError(at, 'needs an `event`');
+    if (event === null) throw fieldError(at, 'requires an `event`');
     checkProperty(declared, { event, field: condition.field }, `${at}.field`);
     checkCondition(condition, `${at}.value`);
   }
@@ -89,7 +89,10 @@ export async function readMatcher(
 /** @throws ApiError VALIDATION_ERROR */
 export function checkKind({ kinds }: Declared, event: string, path: string): void {
   if (isCustomKind(event) && !kinds.has(event)) {
-    throw fieldError(path, `no metric declares the kind ${event}; see POST /v1/metrics`);
+    throw fieldError(
+      path,
+      `must be a known kind: no metric declares ${event}; see POST /v1/metrics`,
+    );
   }
 }
 
@@ -100,10 +103,13 @@ export function checkProperty(
   path: string,
 ): void {
   if (!keepsProperties(event) || !isKeptKey(field)) {
-    throw fieldError(path, `is not kept of ${event}`);
+    throw fieldError(path, `is not stored for ${event}`);
   }
   if (!properties.has(propertyName(event, field))) {
-    throw fieldError(path, `no metric declares this field of ${event}; see POST /v1/metrics`);
+    throw fieldError(
+      path,
+      `must be a field that a metric of ${event} declares; see POST /v1/metrics`,
+    );
   }
 }
 

@@ -84,7 +84,7 @@ export function compareNames(a: string, b: string): number {
 /** The error for a response that would need too much memory. */
 export function tooMany(max: number): ApiError {
   return new ApiError('LIMIT_EXCEEDED', {
-    message: `The answer would have more than ${max} different values. Ask for fewer days, or less detail.`,
+    message: `The result would have more than ${max} distinct values. Request fewer days or less detail.`,
   });
 }
 

@@ -28,7 +28,11 @@ test('a question that has no answer is refused with the field that is wrong', as
     ['funnels', { steps, windowHours: 0 }, /windowHours/],
     ['funnels', { steps, breakdown: 'shoe size' }, /breakdown/],
     ['funnels', { steps, breakdown: 'experimentVariant' }, /experiment/],
-    ['funnels', { steps, breakdown: 'experimentVariant', experiment: 'none' }, /no experiment/],
+    [
+      'funnels',
+      { steps, breakdown: 'experimentVariant', experiment: 'none' },
+      /not the id of an experiment/,
+    ],
     ['paths', { anchor: { event: 'like' }, country: 'XX' }, /country/],
     ['cohorts', { variant: 'control' }, /experiment/],
     ['funnels', { steps: [{ event: 'nothing' }, { event: 'like' }] }, /steps.*event|nothing/],

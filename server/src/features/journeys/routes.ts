@@ -51,8 +51,8 @@ export function addJourneyRoutes(app: HttpApp, parts: JourneyParts): void {
       schema: {
         ...about('askFunnel', 'Get a funnel', FunnelBody, Funnels),
         description:
-          'How many viewers get from step to step, within a session or within some hours, and how long ' +
-          'it takes. Changes nothing.',
+          'Returns how many viewers get from step to step, within a session or a number of hours, and how long ' +
+          'it takes. Has no side effects.',
       },
     },
     async (request) =>
@@ -65,7 +65,7 @@ export function addJourneyRoutes(app: HttpApp, parts: JourneyParts): void {
       schema: {
         ...about('askPaths', 'Get the paths of viewers', PathBody, PathAnswer),
         description:
-          'What viewers do after an event of a session, or did before it, step by step. Changes nothing.',
+          'Returns what viewers do after or before an event in a session, step by step. Has no side effects.',
       },
     },
     async (request) =>
@@ -78,8 +78,8 @@ export function addJourneyRoutes(app: HttpApp, parts: JourneyParts): void {
       schema: {
         ...about('askCohorts', 'Get cohorts of viewers', CohortBody, CohortAnswer),
         description:
-          'Viewers by their first day, action or content, and the share of them that does something on ' +
-          'each day or week after. Changes nothing.',
+          'Groups viewers by their first day, action or content, and returns the share that does something on ' +
+          'each following day or week. Has no side effects.',
       },
     },
     async (request) =>
@@ -90,10 +90,10 @@ export function addJourneyRoutes(app: HttpApp, parts: JourneyParts): void {
     {
       config,
       schema: {
-        ...about('askCustom', 'Get a report over events of a kind', CustomBody, CustomAnswer),
+        ...about('askCustom', 'Get a report on events of one kind', CustomBody, CustomAnswer),
         description:
-          'Counts, viewers, and what a declared value of `data` is like, by another value and over time. ' +
-          'Changes nothing.',
+          'Returns counts, viewers and statistics of a declared value of `data`, by another value and over time. ' +
+          'Has no side effects.',
       },
     },
     async (request) =>

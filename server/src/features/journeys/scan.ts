@@ -46,7 +46,7 @@ export async function ask(db: Db, organizationId: string, question: Question): P
   const total = await countRows(db, organizationId, days);
   if (total > maxRows) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `These days have ${total} events, and a question is about ${maxRows} at most. Ask for fewer days.`,
+      message: `The range has ${total} events, and a query can cover at most ${maxRows}. Request fewer days.`,
     });
   }
   if (total === 0) return;

@@ -9,44 +9,49 @@ const day = (description: string) =>
   Type.Optional(Type.String({ description, maxLength: 10, examples: ['2026-01-31'] }));
 const period = {
   startDate: day('First day of the range. Default: 29 days before `endDate`.'),
-  endDate: day('Last day, included; at most 366 days in all. Default: today.'),
+  endDate: day('Last day of the range, inclusive. The range is at most 366 days. Default: today.'),
 };
 const limit = (what: string) =>
   Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 50, description: `The most ${what}. Default: 10.` }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 50,
+      description: `Maximum number of ${what}. Default: 10.`,
+    }),
   );
 const count = (description?: string) =>
   Type.Integer({ minimum: 0, ...(description !== undefined && { description }) });
 const share = (description: string) =>
   Nullable(Type.Number({ minimum: 0, maximum: 1, description }));
 
-const value = Nullable(Type.String({ description: 'null: the event does not tell it.' }));
-const otherValues = count('Values of the break-down that are not listed.');
+const value = Nullable(Type.String({ description: 'Null if the event does not have it.' }));
+const otherValues = count('Number of breakdown values that are not listed.');
 
 export const FunnelBody = Closed({
   ...period,
-  steps: Type.Array(Matched, { minItems: 2, maxItems: 8, description: 'In their order.' }),
+  steps: Type.Array(Matched, { minItems: 2, maxItems: 8, description: 'Steps in order.' }),
   windowHours: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: 720,
-      description: 'All steps within this long after the first. Without it: within one session.',
+      description:
+        'Hours after the first step within which all steps must happen. If omitted, all steps must happen in one session.',
     }),
   ),
   ...selectionFields,
-  ...breakdownField('Splits the funnel by its first event.'),
-  limit: limit('values of the break-down'),
+  ...breakdownField('Breaks the funnel down by a dimension of its first event.'),
+  limit: limit('breakdown values'),
 });
 
 const Step = Type.Object({
   event: Type.String(),
-  viewers: count('Different viewers who have reached the step.'),
-  sessions: Nullable(count('Sessions that have reached it; null with `windowHours`.')),
-  fromPrevious: share('Of those at the step before; null for the first.'),
-  fromFirst: share('Of those at the first step.'),
-  dropOff: count('How many fewer than at the step before.'),
+  viewers: count('Distinct viewers who reached the step.'),
+  sessions: Nullable(count('Sessions that reached the step; null with `windowHours`.')),
+  fromPrevious: share('Share of viewers at the previous step; null for the first step.'),
+  fromFirst: share('Share of viewers at the first step.'),
+  dropOff: count('Decrease from the previous step.'),
   medianSeconds: Nullable(
-    Type.Number({ minimum: 0, description: 'The median time from the step before.' }),
+    Type.Number({ minimum: 0, description: 'Median time since the previous step.' }),
   ),
 });
 export const Funnels = Type.Object({
@@ -57,26 +62,35 @@ export const Funnels = Type.Object({
 
 export const PathBody = Closed({
   ...period,
-  anchor: Closed(Matched.properties, { description: 'Where paths begin or end.' }),
+  anchor: Closed(Matched.properties, { description: 'Event at which paths start or end.' }),
   direction: Type.Optional(
-    OneOf(['after', 'before'] as const, 'What comes next, or what came before. Default: after.'),
+    OneOf(
+      ['after', 'before'] as const,
+      'Whether to follow the events after or before the anchor. Default: after.',
+    ),
   ),
   steps: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 6, description: 'How many events far. Default: 3.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 6,
+      description: 'Number of events to follow. Default: 3.',
+    }),
   ),
-  byItem: Type.Optional(Type.Boolean({ description: 'Tells items apart. Default: false.' })),
+  byItem: Type.Optional(
+    Type.Boolean({ description: 'Whether to distinguish items. Default: false.' }),
+  ),
   exclude: Type.Optional(
     Type.Array(Type.String({ maxLength: 80 }), {
       maxItems: 50,
-      description: 'Kinds that are left out. Default: `watchProgress`.',
+      description: 'Kinds to leave out. Default: `watchProgress`.',
     }),
   ),
   collapse: Type.Optional(
-    Type.Boolean({ description: 'Takes equal events in a row as one. Default: true.' }),
+    Type.Boolean({ description: 'Whether to merge consecutive equal events. Default: true.' }),
   ),
   ...selectionFields,
-  ...breakdownField('Splits the sessions by the anchor.'),
-  limit: limit('transitions of a step, paths, and values of the break-down'),
+  ...breakdownField('Breaks the sessions down by a dimension of the anchor.'),
+  limit: limit('transitions per step, paths and breakdown values'),
 });
 
 const Node = Type.Object({
@@ -85,7 +99,7 @@ const Node = Type.Object({
 });
 const pathCounts = {
   sessions: count('Sessions with such an event.'),
-  viewers: count('Their viewers.'),
+  viewers: count('Viewers of these sessions.'),
   steps: Type.Array(
     Type.Object({
       step: Type.Integer({ minimum: 1 }),
@@ -108,36 +122,44 @@ export const CohortBody = Closed({
   by: Type.Optional(
     OneOf(
       cohortKinds,
-      'What makes a cohort: the day of the first event, its kind, or its item; or a tag or the author ' +
+      'What defines a cohort: the day of the first event, its kind, or its item; or a tag or the author ' +
         'that this item has now. Default: day.',
     ),
   ),
   first: Type.Optional(
-    Closed(MatchedAny.properties, { description: 'What begins a cohort. Default: any event.' }),
+    Closed(MatchedAny.properties, {
+      description: 'Event that puts a viewer in a cohort. Default: any event.',
+    }),
   ),
   returning: Type.Optional(
-    Closed(MatchedAny.properties, { description: 'What counts later. Default: any event.' }),
+    Closed(MatchedAny.properties, {
+      description: 'Event that counts as returning. Default: any event.',
+    }),
   ),
   viewers: Type.Optional(
     OneOf(
       ['new', 'all'] as const,
-      '`new`: only viewers who did nothing before the range. Default: new.',
+      '`new`: only viewers without activity before the range. Default: new.',
     ),
   ),
-  granularity: Type.Optional(OneOf(['day', 'week'] as const, 'Of the periods. Default: day.')),
+  granularity: Type.Optional(OneOf(['day', 'week'] as const, 'Length of a period. Default: day.')),
   periods: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 30, description: 'How many after the first. Default: 7.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 30,
+      description: 'Number of periods after the first. Default: 7.',
+    }),
   ),
   ...selectionFields,
-  ...breakdownField('Splits the viewers by the event that begins the cohort.'),
-  limit: limit('cohorts, except by day, and values of the break-down'),
+  ...breakdownField('Breaks viewers down by a dimension of the event that starts the cohort.'),
+  limit: limit('cohorts (except by day) and breakdown values'),
 });
 const returns = {
   size: count(),
   periods: Type.Array(
     Type.Object({
       period: count('Days or weeks after the first day.'),
-      viewers: count('Those who did it then.'),
+      viewers: count('Viewers who returned in that period.'),
       of: count('Viewers of the cohort for whom the period has begun.'),
       share: share('viewers / of'),
     }),
@@ -153,7 +175,7 @@ export const CohortAnswer = Type.Object({
   otherCohorts: count('Cohorts that are not listed.'),
   breakdown: Nullable(
     Type.Array(Type.Object({ value, ...returns }), {
-      description: 'By value, the viewers who began, each of them once.',
+      description: 'Distinct viewers of the cohorts by breakdown value.',
     }),
   ),
   otherValues,
@@ -164,27 +186,27 @@ export const CustomBody = Closed({
   granularity: Type.Optional(
     OneOf(
       ['hour', 'day', 'week'] as const,
-      'Of the timeseries. `hour`: at most 31 days. Default: day.',
+      'Granularity of the time series. `hour` allows at most 31 days. Default: day.',
     ),
   ),
-  events: Closed(Matched.properties, { description: 'Which events.' }),
+  events: Closed(Matched.properties, { description: 'Events to report on.' }),
   ...selectionFields,
   property: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'A key of `data` with numbers.' }),
+    Type.String({ minLength: 1, maxLength: 100, description: 'A numeric key of `data`.' }),
   ),
   breakdown: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'A key of `data` to split by.' }),
+    Type.String({ minLength: 1, maxLength: 100, description: 'A key of `data` to break down by.' }),
   ),
-  limit: limit('values of the break-down'),
+  limit: limit('breakdown values'),
 });
 
 const number = (description?: string) =>
   Nullable(Type.Number(description === undefined ? {} : { description }));
 const measured = {
   count: count('Events.'),
-  viewers: count('Different viewers.'),
-  perViewer: number('Events a viewer.'),
-  sum: number('Of `property`; null without one.'),
+  viewers: count('Distinct viewers.'),
+  perViewer: number('Events per viewer.'),
+  sum: number('Statistics of `property`; null if it is not given.'),
   average: number(),
   values: count('Events in which `property` is a number.'),
   minimum: number(),
@@ -199,14 +221,14 @@ export const CustomAnswer = Type.Object({
   breakdown: Nullable(
     Type.Array(
       Type.Object({
-        value: Nullable(Type.String({ description: 'null: the event does not have it.' })),
+        value: Nullable(Type.String({ description: 'Null if the event does not have it.' })),
         ...measured,
       }),
     ),
   ),
   other: Type.Object({
-    values: count('Values that are not listed.'),
-    count: count('Their events.'),
+    values: count('Number of values that are not listed.'),
+    count: count('Events with these values.'),
   }),
   timeseries: Type.Array(
     Type.Object({

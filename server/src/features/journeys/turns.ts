@@ -11,7 +11,7 @@ export class Turns {
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.#waiting >= maxWaiting) {
       throw new ApiError('UNAVAILABLE', {
-        message: `${maxWaiting} questions are being answered already. Try again in some seconds.`,
+        message: `${maxWaiting} queries are already running. Try again in a few seconds.`,
       });
     }
     this.#waiting += 1;

@@ -10,7 +10,9 @@ import { KnownOwners, type Known } from './known-owners.ts';
 import { touchKeys, type OrganizationOrigins } from './queries.ts';
 
 const maxCachedKeys = 10_000;
-/** How often a key's last use is written, and how long a write may wait to be batched. */
+/**
+ * Interval at which a key's last use is written, and maximum time that a write waits to be batched.
+ */
 const touchIntervalMs = 60_000;
 const touchLingerMs = 10_000;
 

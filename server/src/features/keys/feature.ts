@@ -37,7 +37,7 @@ type Parts = {
 export const keys = defineFeature({
   name: 'keys',
   apiTags: {
-    Keys: 'Secret and publishable keys: scopes, rotation, rate limits, requests; viewer keys, by which ids of users are signed.',
+    Keys: 'Secret and publishable keys: scopes, rotation, rate limits, requests; and viewer keys, which sign user ids.',
   },
   areas: { keys: 'keys', 'viewer-keys': 'keys' },
   settings: {
@@ -46,14 +46,14 @@ export const keys = defineFeature({
       parse: optional(integer({ min: 1, max: 10_000_000 })),
       fallback: '',
       about:
-        'Requests that a publishable key may make in any 60 seconds, on all processes together, unless the key has a limit of its own. Empty: no limit.',
+        'Requests that a publishable key may make in any 60 seconds across all processes, unless the key has its own limit. Empty: no limit.',
       reloads: true,
     }),
     requestLogMs: setting({
       env: 'REELFEED_REQUEST_LOG_RETENTION',
       parse: duration({ max: '90d' }),
       fallback: '3d',
-      about: 'How long the latest requests of each key are kept; 0s keeps none.',
+      about: 'How long the request log of each key is kept. 0s: requests are not logged.',
     }),
   },
   tables: ['api_key', 'key_allowance', 'key_request', 'viewer_signing_key'],

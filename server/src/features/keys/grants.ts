@@ -78,7 +78,7 @@ async function rightsOf(
 function forbidden(): ApiError {
   return new ApiError('FORBIDDEN', {
     message:
-      'A key or a person makes and changes only keys that may do no more than they: with no other ' +
+      'A key or a person can only create and change keys that are no more powerful than themselves: with no other ' +
       'scopes, no higher rate limit and no later expiry.',
   });
 }

@@ -95,7 +95,7 @@ export async function ensureKey(
 ): Promise<void> {
   if (keyType(key) !== request.type) {
     throw new ApiError('VALIDATION_ERROR', {
-      message: `The given ${request.type} key is not well-formed. \`reelfeed keys generate\` prints one.`,
+      message: `The given ${request.type} key is not well-formed. Generate one with \`reelfeed keys generate\`.`,
     });
   }
   const owner = await findOrganizationOf(tx, hashKey(key));
@@ -165,7 +165,7 @@ export async function revoke(tx: Tx, organizationId: OrganizationId, id: string)
   if (isNeeded && (await countOtherSecretKeys(tx, organizationId, keyId, { unscoped })) === 0) {
     const kind = unscoped ? 'secret key without scopes' : 'secret key';
     throw new ApiError('CONFLICT', {
-      message: `This is the last working ${kind}. Make another one before you revoke it.`,
+      message: `This is the last active ${kind}. Create another one before you revoke it.`,
     });
   }
   return presentKey(row);

@@ -77,7 +77,7 @@ function addCreateRoute(app: HttpApp, { db, mutations, scopes }: KeyRouteParts):
       schema: {
         operationId: 'createKey',
         summary: 'Create a key',
-        description: 'The key is in this answer and is never shown again.',
+        description: 'The key is in this response and is never shown again.',
         tags: ['Keys'],
         body: newKeySchema(scopes.names),
         response: answers({ 201: Envelope(CreatedKey) }),
@@ -114,10 +114,10 @@ function addRotateRoute(app: HttpApp, { db, mutations, authenticator }: KeyRoute
       config,
       schema: {
         operationId: 'rotateKey',
-        summary: 'Replace a key by a new one',
+        summary: 'Rotate a key',
         description:
           'The new key has the same type, name, scopes and limit. The old one keeps working for ' +
-          '`gracePeriod` seconds. The new key is in this answer and is never shown again.',
+          '`gracePeriod` seconds. The new key is in this response and is never shown again.',
         tags: ['Keys'],
         params: IdParams,
         body: KeyRotation,
@@ -147,7 +147,7 @@ function addRevokeRoute(app: HttpApp, { db, mutations, authenticator }: KeyRoute
       schema: {
         operationId: 'revokeKey',
         summary: 'Revoke a key',
-        description: 'Every process refuses the key within five seconds.',
+        description: 'Every process rejects the key within five seconds.',
         tags: ['Keys'],
         params: IdParams,
         response: answers({ 200: Envelope(Key) }),
@@ -175,7 +175,7 @@ function addRequestsRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
         operationId: 'listKeyRequests',
         summary: 'List the latest requests of a key',
         description:
-          'The latest first, those that were refused included. A request appears within a few ' +
+          'Newest first, including rejected requests. A request appears within a few ' +
           'seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).',
         tags: ['Keys'],
         params: IdParams,

@@ -9,19 +9,19 @@ export const Key = Type.Object(
     id: Type.String({ examples: ['key_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
     type: OneOf(keyTypes),
     name: Type.String(),
-    prefix: Type.String({ description: 'The beginning of the key, to recognize it by.' }),
+    prefix: Type.String({ description: 'The start of the key, for recognizing it.' }),
     createdAt: Timestamp,
     lastUsedAt: Nullable(Timestamp),
     expiresAt: Nullable(Timestamp),
     revokedAt: Nullable(Timestamp),
     scopes: Nullable(
       Type.Array(Type.String(), {
-        description: 'What the key may do; null: everything that keys of its type may.',
+        description: 'What the key may do; null for everything that keys of its type may do.',
         examples: [['content:write', 'analytics:read']],
       }),
     ),
     rateLimit: Nullable(
-      Type.Integer({ description: 'Requests in any 60 seconds; null: no limit.' }),
+      Type.Integer({ description: 'Requests in any 60 seconds; null for no limit.' }),
     ),
   },
   { title: 'Key' },
@@ -33,14 +33,17 @@ export const KeyRequest = Type.Object(
     time: Timestamp,
     method: Type.String({ examples: ['GET'] }),
     route: Type.String({
-      description: 'The pattern of the route, not the path.',
+      description: 'The route pattern, not the path.',
       examples: ['/v1/content/:id'],
     }),
     statusCode: Type.Integer({ examples: [200] }),
-    durationMs: Type.Number({ description: 'Until the end of the answer.', examples: [4.2] }),
+    durationMs: Type.Number({
+      description: 'Duration until the end of the response.',
+      examples: [4.2],
+    }),
     leftOut: Type.Integer({
       description:
-        'Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.',
+        'Number of requests of about the previous second that are not listed. The list has the first 20 successes and the first 20 failures of each second and process.',
       examples: [0],
     }),
   },
@@ -52,7 +55,7 @@ export const CreatedKey = Type.Object(
     ...Key.properties,
     key: Type.String({
       ...secretValue,
-      description: 'The key itself. It is shown in this answer only.',
+      description: 'The key itself, shown only in this response.',
     }),
   },
   { title: 'CreatedKey' },
@@ -71,7 +74,7 @@ export function newKeySchema(scopes: readonly string[]) {
           maxItems: 50,
           uniqueItems: true,
           description:
-            'Narrows the key to areas of the API. Who may write in an area may read there. Null: no limits.',
+            'Restricts the key to areas of the API. Write access to an area includes read access. Null for no restriction.',
         }),
       ),
     ),
@@ -80,8 +83,7 @@ export function newKeySchema(scopes: readonly string[]) {
         Type.Integer({
           minimum: 1,
           maximum: 10_000_000,
-          description:
-            'Requests that the key may make in any 60 seconds. Null: as many as it likes.',
+          description: 'Requests that the key may make in any 60 seconds. Null for no limit.',
         }),
       ),
     ),
@@ -91,7 +93,7 @@ export function newKeySchema(scopes: readonly string[]) {
 export const RotatedKey = Type.Object(
   {
     ...CreatedKey.properties,
-    replaces: Type.String({ description: 'The id of the key before, which expires.' }),
+    replaces: Type.String({ description: 'The id of the previous key, which expires.' }),
   },
   { title: 'RotatedKey' },
 );

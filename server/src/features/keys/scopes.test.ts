@@ -1,4 +1,4 @@
-/** What scopes permit, that they can't be widened, and that rotation leaves no gap. */
+/** Proves what scopes permit, that they cannot be widened, and that rotation leaves no gap. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

@@ -45,7 +45,8 @@ const CreatedViewerKey = Type.Object(
     ...ViewerKey.properties,
     key: Type.String({
       ...secretValue,
-      description: 'The key itself, for your server alone. It is shown in this answer only.',
+      description:
+        'The key itself, for use only on your server. It is shown only in this response.',
     }),
   },
   { title: 'CreatedViewerKey' },
@@ -53,7 +54,7 @@ const CreatedViewerKey = Type.Object(
 const RotatedViewerKey = Type.Object(
   {
     ...CreatedViewerKey.properties,
-    replaces: Type.String({ description: 'The id of the key before, which expires.' }),
+    replaces: Type.String({ description: 'The id of the previous key, which expires.' }),
   },
   { title: 'RotatedViewerKey' },
 );
@@ -77,7 +78,7 @@ function addListRoute(app: HttpApp, { db }: Parts): void {
       schema: {
         operationId: 'listViewerKeys',
         summary: 'List the viewer keys of the organization',
-        description: 'Those that work, newest first; at most 20.',
+        description: 'Returns the active keys, newest first. There are at most 20.',
         tags,
         response: answers({ 200: ListEnvelope(ViewerKey) }),
       },
@@ -98,8 +99,8 @@ function addCreateRoute(app: HttpApp, { mutations, vault, signatures }: Parts): 
         operationId: 'createViewerKey',
         summary: 'Create a viewer key',
         description:
-          'Your server signs the ids of its users with it: hex HMAC-SHA256 of `userId`. The key is in ' +
-          'this answer and is never shown again.',
+          'Your server uses it to sign user ids: hex HMAC-SHA256 of `userId`. The key is in ' +
+          'this response and is never shown again.',
         tags,
         body: Closed({ name: Type.String({ minLength: 1, maxLength: 200 }) }),
         response: answers({ 201: Envelope(CreatedViewerKey) }),
@@ -124,8 +125,8 @@ function addRotateRoute(app: HttpApp, { mutations, vault, signatures }: Parts): 
       config,
       schema: {
         operationId: 'rotateViewerKey',
-        summary: 'Replace a viewer key by a new one',
-        description: 'Signatures by the old key hold for `gracePeriod` seconds.',
+        summary: 'Rotate a viewer key',
+        description: 'Signatures by the old key stay valid for `gracePeriod` seconds.',
         tags,
         params: IdParams,
         body: KeyRotation,
@@ -156,7 +157,7 @@ function addDeleteRoute(app: HttpApp, { mutations, signatures }: Parts): void {
       schema: {
         operationId: 'deleteViewerKey',
         summary: 'Delete a viewer key',
-        description: 'Every process refuses signatures by the key within five seconds.',
+        description: 'Every process rejects signatures by the key within five seconds.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(ViewerKey) }),

@@ -46,7 +46,7 @@ export async function createViewerKey(
   await lockViewerKeys(tx, organizationId);
   if ((await selectViewerKeys(tx, organizationId)).length >= maxViewerKeys) {
     throw new ApiError('CONFLICT', {
-      message: `An organization has at most ${maxViewerKeys} viewer keys.`,
+      message: `An organization can have at most ${maxViewerKeys} viewer keys.`,
     });
   }
   const id = newTypeId('vky');

@@ -62,19 +62,19 @@ function showMetrics(metrics: Metrics, places: LadderPlaces, publishers: () => n
   metrics.collected({
     type: 'gauge',
     name: 'live_publishers',
-    help: 'Encoders that publish a live stream to this process at the moment.',
+    help: 'Encoders currently publishing a live stream to this process.',
     collect: () => [{ labels: {}, value: publishers() }],
   });
   metrics.collected({
     type: 'gauge',
     name: 'live_ladders',
-    help: 'Live streams of which this process makes renditions at the moment.',
+    help: 'Live streams for which this process is currently making renditions.',
     collect: () => [{ labels: {}, value: places.taken }],
   });
   metrics.collected({
     type: 'counter',
     name: 'live_renditions_dropped_total',
-    help: 'Renditions of live streams that this process gave up, because it is too slow or they failed.',
+    help: 'Live stream renditions that this process dropped because it was too slow or because they failed.',
     collect: () => [{ labels: {}, value: places.dropped }],
   });
 }
@@ -87,7 +87,7 @@ const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes:
 export const live = defineFeature({
   name: 'live',
   apiTags: {
-    'Live streams': 'Broadcasts: an encoder publishes by RTMP or SRT, viewers play HLS.',
+    'Live streams': 'Live broadcasts, published by RTMP or SRT and played as HLS.',
   },
   areas: { 'live-streams': 'live' },
   settings: {
@@ -96,27 +96,27 @@ export const live = defineFeature({
       parse: integer({ min: 0, max: 65_535 }),
       fallback: '1935',
       about:
-        'Port on which processes with the role worker take live streams by RTMP, on REELFEED_HOST. 0: none.',
+        'Port on REELFEED_HOST on which processes with the role worker accept live streams by RTMP. 0: none.',
     }),
     rtmpsPort: setting({
       env: 'REELFEED_RTMPS_PORT',
       parse: integer({ min: 0, max: 65_535 }),
       fallback: '0',
       about:
-        'Port on which they are taken by RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
+        'Port on which they accept live streams by RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
     }),
     srtPort: setting({
       env: 'REELFEED_SRT_PORT',
       parse: integer({ min: 0, max: 65_535 }),
       fallback: '0',
-      about: 'UDP port on which they are taken by SRT, such as 9000. 0: none.',
+      about: 'UDP port on which they accept live streams by SRT, such as 9000. 0: none.',
     }),
     liveRenditions: setting({
       env: 'REELFEED_LIVE_RENDITIONS',
       parse: optional(choices(liveSteps)),
       fallback: '',
       about:
-        'Renditions to make of a broadcast while it goes on, below the one of the encoder, by the short side of their picture. off: none. Empty: 360 with two or three cores, 540 and 240 with four or more.',
+        'Renditions to make during a broadcast in addition to that of the encoder, by the short side of their picture. off: none. Empty: 360 with two or three cores, 540 and 240 with four or more.',
     }),
   },
   tables: [
@@ -213,5 +213,7 @@ function liveChores(of: { db: Db; storage: Storage; onChange: () => void }): Cho
 
 function refuseWithoutCertificate(certificate: ServedCertificate | null, rtmpsPort: number): void {
   if (rtmpsPort === 0 || certificate !== null) return;
-  throw new ConfigurationError('REELFEED_RTMPS_PORT needs REELFEED_TLS_CERT and REELFEED_TLS_KEY.');
+  throw new ConfigurationError(
+    'REELFEED_RTMPS_PORT requires REELFEED_TLS_CERT and REELFEED_TLS_KEY.',
+  );
 }

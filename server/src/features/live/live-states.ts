@@ -12,9 +12,7 @@ export type LiveState = {
 };
 
 export type LiveStreams = {
-  /** The active streams by item id. */
   active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>>;
-  /** The streams of these items in any state. */
   ofItems(
     organizationId: OrganizationId,
     contentIds: readonly string[],

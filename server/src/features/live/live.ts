@@ -133,7 +133,9 @@ export async function resetKey(
   await getStream(tx, key);
   const row = await lockStream(tx, key);
   if (row?.status === 'ended') {
-    throw new ApiError('CONFLICT', { message: 'This stream has ended, so it needs no key.' });
+    throw new ApiError('CONFLICT', {
+      message: 'This stream has ended, so its key cannot be reset.',
+    });
   }
   const streamKey = newStreamKey();
   await updateKeyHash(tx, key, requireHash(streamKey));
@@ -264,7 +266,7 @@ function presentHealth({ health }: LiveStreamRow) {
 
 function requireHash(streamKey: string): Buffer {
   const hash = hashStreamKey(streamKey);
-  if (hash === null) throw new Error('A new stream key has the wrong form.');
+  if (hash === null) throw new Error('A new stream key has an invalid format.');
   return hash;
 }
 

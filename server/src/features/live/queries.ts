@@ -80,7 +80,6 @@ export async function findStream(db: Db, key: LiveStreamKey): Promise<LiveStream
   return rows[0] ?? null;
 }
 
-/** The state of a stream and its visibility. */
 export type StreamState = LiveStreamRow & { visibility: Visibility };
 
 /** The given streams that exist and whose items are not archived. */

@@ -46,17 +46,17 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const { organizationId, signal } = context;
     const key = { organizationId, liveStreamId };
     const stream = await findRecorded(db, key);
-    if (stream === null) return skipped('the stream is gone');
+    if (stream === null) return skipped('the stream no longer exists');
     const owner = { organizationId, contentId: stream.contentId };
     const item = await findMediaSource(db, organizationId, stream.contentId);
-    if (item === null) return skipped('the item is gone');
+    if (item === null) return skipped('the item no longer exists');
     const { durationMs } = await keepParts(parts, key, stream);
     const segments = await readSegments(db, key, null);
     const sizeBytes = segments.reduce((sum, segment) => sum + segment.sizeBytes, 0);
     // The segments keep playing and no attempt is counted, so a full disk loses no recording.
     const { minFreeBytes } = uploadLimits;
     if (minFreeBytes > 0 && (await storage.scratch.freeBytes()) < minFreeBytes + sizeBytes) {
-      return { outcome: 'outage', reason: 'the disk has no room for the recording' };
+      return { outcome: 'outage', reason: 'the disk has no space for the recording' };
     }
     const prefix = `media/${liveFolderOf(item.playbackId)}`;
     const formats = await loadFormats(db, key);
@@ -66,7 +66,7 @@ export function recordingJob(parts: RecordingParts): HandledJob {
     const files = new LiveFiles({ db, storage, stream: named, dvrWindowSeconds, playbackId });
     await files.putEnd({ tracks: recordedTracks(formats), targetDurationSeconds });
     const header = recordedHeader(formats) ?? stream.initSegment;
-    if (header === null) throw new Error('The stream has segments, but no header.');
+    if (header === null) throw new Error('The stream has segments but no header.');
     const source = { key: `sources/${stream.contentId}/${randomName(9)}`, mediaType: 'video/mp4' };
     const bytes = recordedBytes(storage, { header, durationMs, segments, prefix }, signal);
     await storage.put(source.key, bytes, signal);
@@ -123,12 +123,13 @@ async function* recordedBytes(
   yield withDuration(header, durationMs);
   for (const { fileName } of segments) {
     const read = await storage.read(`${prefix}/${fileName}`, undefined, signal);
-    if (read === null) throw new Error(`The segment ${prefix}/${fileName} is not in the storage.`);
+    if (read === null)
+      throw new Error(`The segment ${prefix}/${fileName} is missing from storage.`);
     yield* read.stream as AsyncIterable<Uint8Array>;
   }
 }
 
-/** How long viewers may continue after the stream has ended. */
+/** Time for which viewers may continue after the stream has ended. */
 const segmentsKeptMs = 3_600_000;
 const cleanedAtOnce = 50;
 

@@ -66,7 +66,7 @@ function addCreateRoute(app: HttpApp, parts: LiveRouteParts): void {
         summary: 'Create a live stream and its item',
         description:
           'The item is in the feed while the stream is active, and afterwards as a video once the ' +
-          'recording has been processed. The `streamKey` is in this answer and is never shown again.',
+          'recording has been processed. The `streamKey` is in this response and is never shown again.',
         tags,
         body: NewLiveStream,
         response: answers({ 201: Envelope(LiveStreamWithKey) }),
@@ -132,8 +132,9 @@ function addEndRoute(app: HttpApp, { mutations, ingestUrls, onChange }: LiveRout
       config,
       schema: {
         operationId: 'endLiveStream',
-        summary: 'End a live stream for good',
-        description: 'The publisher is cut off. A stream that has ended stays as it is.',
+        summary: 'End a live stream permanently',
+        description:
+          'The publisher is disconnected. A stream that has already ended is not changed.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(LiveStream) }),
@@ -158,8 +159,9 @@ function addResetKeyRoute(app: HttpApp, { mutations, ingestUrls, onChange }: Liv
       config,
       schema: {
         operationId: 'resetLiveStreamKey',
-        summary: 'Replace the key of a live stream',
-        description: 'The old key is refused at once, and a publisher that used it is cut off.',
+        summary: 'Reset the key of a live stream',
+        description:
+          'The old key is rejected immediately, and a publisher using it is disconnected.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(LiveStreamWithKey) }),
@@ -186,7 +188,7 @@ function addDeleteRoute(app: HttpApp, { mutations, onChange }: LiveRouteParts): 
       schema: {
         operationId: 'deleteLiveStream',
         summary: 'Delete a live stream and archive its item',
-        description: 'A stream that is active ends. The item can be restored for 30 days.',
+        description: 'An active stream is ended. The item can be restored for 30 days.',
         tags,
         params: IdParams,
         response: answers({

@@ -11,17 +11,17 @@ export const NewSimulcastTarget = Closed({
     minLength: 1,
     maxLength: 2_048,
     description:
-      'rtmp:// or rtmps://, as the service that takes the broadcast names it, without a query: it is shown to everybody who may see the stream.',
+      'An rtmp:// or rtmps:// URL as given by the receiving service, without a query string, since everybody who may see the stream can see it.',
     examples: ['rtmps://live.example.com/app'],
   }),
   streamKey: Type.String({
     minLength: 1,
     maxLength: 1_024,
     ...secretValue,
-    description: 'Stored encrypted; it is never shown again.',
+    description: 'Stored encrypted and never shown again.',
   }),
   name: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 100, description: 'The host where it is left out.' }),
+    Type.String({ minLength: 1, maxLength: 100, description: 'Default: the host.' }),
   ),
 });
 
@@ -31,10 +31,10 @@ export const SimulcastTarget = Type.Object(
     name: Type.String(),
     url: Type.String(),
     keyEnd: Type.String({
-      description: 'The last four characters of the key; empty for a short one.',
+      description: 'The last four characters of the key; empty for a short key.',
     }),
-    status: OneOf(targetStatuses, '`idle` while nobody publishes.'),
-    message: Nullable(Type.String({ description: 'Why it failed, in a sentence.' })),
+    status: OneOf(targetStatuses, '`idle` while there is no publisher.'),
+    message: Nullable(Type.String({ description: 'Why the connection failed.' })),
   },
   { title: 'SimulcastTarget' },
 );
@@ -55,20 +55,20 @@ export const NewLiveStream = Closed({
       maximum: 43_200,
       default: 0,
       description:
-        'Seconds by which viewers can go back during the broadcast. They always have the latest eight segments.',
+        'How many seconds viewers can seek back during the broadcast. The latest eight segments are always available.',
     }),
   ),
   simulcastTargets: Type.Optional(
     Type.Array(NewSimulcastTarget, {
       maxItems: maxTargets,
-      description: 'Servers to which the broadcast is passed on as it is.',
+      description: 'Servers to which the broadcast is relayed unchanged.',
     }),
   ),
   latency: Type.Optional(
     OneOf(
       latencies,
-      '`low` (the default): players that speak low-latency HLS are two to three seconds behind. `normal`: ' +
-        'about seven, with a quarter of the requests.',
+      '`low` (the default): players that support low-latency HLS are two to three seconds behind. `normal`: ' +
+        'about seven seconds behind, with a quarter of the requests.',
     ),
   ),
 });
@@ -84,54 +84,60 @@ const currentViewers = Type.Integer({
 
 const Health = Type.Object(
   {
-    bitrate: Type.Integer({ description: 'Bits per second, over the last five seconds.' }),
-    frameRate: Type.Number({ description: 'Pictures per second, over the last five seconds.' }),
+    bitrate: Type.Integer({
+      description: 'Bit rate over the last five seconds, in bits per second.',
+    }),
+    frameRate: Type.Number({ description: 'Frame rate over the last five seconds.' }),
     keyFrameInterval: Nullable(
-      Type.Number({ description: 'Seconds between the latest two key frames.' }),
+      Type.Number({ description: 'Seconds between the last two key frames.' }),
     ),
     clockJumps: Type.Integer({
-      description: 'How often the timestamps of this connection have jumped.',
+      description: 'Number of timestamp jumps in this connection.',
     }),
     warnings: Type.Array(
       Type.Object({
         code: OneOf(Object.keys(healthWarnings) as HealthWarning[]),
         message: Type.String(),
       }),
-      { description: 'What the owner of the encoder should look at.' },
+      { description: 'Problems that the operator of the encoder should fix.' },
     ),
     renditions: Type.Array(
       Type.Object({
-        name: Type.String({ description: 'The short side that it stands for.', examples: ['360'] }),
+        name: Type.String({
+          description: 'The nominal short side of the picture.',
+          examples: ['360'],
+        }),
         width: Type.Integer(),
         height: Type.Integer(),
         state: OneOf(
           ['live', 'dropped'] as const,
-          '`dropped`: this machine is too slow for it, or could not make it.',
+          '`dropped`: the server is too slow to make it, or making it failed.',
         ),
       }),
-      { description: 'The renditions that are made below the one of the encoder.' },
+      { description: 'The renditions made in addition to that of the encoder.' },
     ),
   },
-  { description: 'How the publisher does. Null while none is connected.' },
+  { description: 'Health of the publisher. Null if none is connected.' },
 );
 
 const fields = {
   id,
-  contentId: Type.String({ format: 'uuid', description: 'The item that shows it.' }),
+  contentId: Type.String({ format: 'uuid', description: 'The content item of the stream.' }),
   title: Type.String(),
   status,
-  isConnected: Type.Boolean({ description: 'Whether a publisher is connected at this moment.' }),
+  isConnected: Type.Boolean({ description: 'Whether a publisher is currently connected.' }),
   currentViewers,
   reconnectWindow: Type.Integer({ description: 'Seconds.' }),
   dvrWindow: Type.Integer({ description: 'Seconds.' }),
   latency: OneOf(latencies),
   rtmpUrl: Nullable(
     Type.String({
-      description: 'Where an encoder publishes, under the name of the key. Null: not here.',
+      description:
+        'Where an encoder publishes, using the stream key as the stream name. Null if RTMP is off.',
     }),
   ),
   rtmpsUrl: Nullable(
-    Type.String({ description: 'The same by TLS. Null: `REELFEED_RTMPS_PORT` is not set.' }),
+    Type.String({ description: 'The same with TLS. Null if `REELFEED_RTMPS_PORT` is not set.' }),
   ),
   srtUrl: Nullable(
     Type.String({
@@ -139,10 +145,10 @@ const fields = {
         'Where encoders publish by SRT, with the stream key as the stream id (`?streamid=`). Null: `REELFEED_SRT_PORT` is not set.',
     }),
   ),
-  recordedSeconds: Type.Number({ description: 'Length of what was published so far.' }),
+  recordedSeconds: Type.Number({ description: 'Seconds published so far.' }),
   health: Nullable(Health),
   simulcastTargets: Type.Array(SimulcastTarget),
-  disconnects: Type.Integer({ description: 'How often a publisher has gone away so far.' }),
+  disconnects: Type.Integer({ description: 'Number of times that a publisher has disconnected.' }),
   createdAt: Timestamp,
   startedAt: Nullable(Timestamp),
   endedAt: Nullable(Timestamp),
@@ -154,7 +160,7 @@ export const LiveStreamWithKey = Type.Object({
   ...fields,
   streamKey: Type.String({
     ...secretValue,
-    description: 'In this answer alone; it is never shown again.',
+    description: 'Shown only in this response.',
   }),
 });
 

@@ -51,10 +51,10 @@ function addStatesRoute(app: HttpApp, { db }: LiveRouteParts): void {
       config: { access: 'publishable' },
       schema: {
         operationId: 'listLiveStreamStates',
-        summary: 'Tell which of some live streams are live, and for how many',
+        summary: 'Get the status and viewers of some live streams',
         description:
-          'In the order of `ids`. Streams that do not exist are left out, and with a publishable key ' +
-          'those whose items are private.',
+          'In the order of `ids`. Omits streams that do not exist and, with a publishable key, ' +
+          'streams whose items are private.',
         tags,
         querystring: StatesQuery,
         response: answers({ 200: Envelope(Type.Array(LiveStreamState)) }),
@@ -87,7 +87,7 @@ function namedIds(list: string): string[] {
   const ids = new Set(list.split(',').map((id) => id.trim()));
   ids.delete('');
   if (ids.size === 0 || ids.size > maxIds) {
-    throw fieldError('query.ids', `must name between 1 and ${maxIds} live streams`);
+    throw fieldError('query.ids', `must contain 1 to ${maxIds} live stream ids`);
   }
   return [...ids];
 }
@@ -131,8 +131,8 @@ function addStreamRoutes(app: HttpApp, { db, ingestUrls }: LiveRouteParts): void
       config: { access: 'publishable' },
       schema: {
         operationId: 'getLiveStreamStatus',
-        summary: 'Tell whether a live stream is live, and for how many',
-        description: 'A publishable key reads those whose items are not private.',
+        summary: 'Get the status and viewers of a live stream',
+        description: 'A publishable key can read streams whose items are not private.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(LiveStreamState) }),

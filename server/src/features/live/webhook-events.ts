@@ -1,4 +1,3 @@
-/** Webhook events about live streams. */
 import { Type } from 'typebox';
 import { Nullable, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
@@ -10,23 +9,23 @@ const later = '2026-01-31T12:00:01.000Z';
 
 const LiveStream = {
   liveStreamId: Type.String(),
-  contentId: Type.String({ description: 'The item that shows the stream.' }),
+  contentId: Type.String({ description: 'The content item of the stream.' }),
   title: Type.String(),
 };
 
 export const liveEvents = {
   'live_stream.active': webhookEvent(
-    'A live stream has its first picture.',
+    'A live stream went live with its first picture.',
     Type.Object({ ...LiveStream, status: Type.Literal('active'), startedAt: Timestamp }),
     { liveStreamId, contentId, title: 'Test event', status: 'active', startedAt: at },
   ),
   'live_stream.disconnected': webhookEvent(
-    'The publisher of a live stream is gone. The stream ends unless it comes back in the `reconnectWindow`.',
+    'The publisher of a live stream disconnected. The stream ends unless the publisher reconnects within the `reconnectWindow`.',
     Type.Object({ ...LiveStream, status: Type.Literal('active'), disconnectedAt: Timestamp }),
     { liveStreamId, contentId, title: 'Test event', status: 'active', disconnectedAt: at },
   ),
   'live_stream.reconnected': webhookEvent(
-    'The publisher of a live stream is back, and its pictures are shown.',
+    'The publisher of a live stream reconnected, and its video is shown again.',
     Type.Object({
       ...LiveStream,
       status: Type.Literal('active'),

@@ -34,17 +34,19 @@ export type Cage = {
   readonly reason: string | null;
 };
 
-/** What a program may access. */
+/** The paths and sockets that a program may access. */
 export type CageContents = {
   /** Readable files and folders besides the runtime. */
   readonly readable: readonly string[];
-  /** Writable folders. */
   readonly writable: readonly string[];
   readonly cwd: string;
   readonly deadlineMs: number;
 };
 
-/** How to start a program. `[Symbol.asyncDispose]` removes temporary files made for the start. */
+/**
+ * A command that starts a program. `[Symbol.asyncDispose]` removes temporary files made for the
+ * start.
+ */
 export type CagedCommand = AsyncDisposable & {
   readonly file: string;
   readonly args: readonly string[];
@@ -136,7 +138,6 @@ async function problemOf(attempt: Attempt): Promise<string | null> {
   }
 }
 
-/** Tries cages, strongest first. */
 async function tryCages(): Promise<Cage> {
   const hasNamespaces = process.platform === 'linux';
   const canFilter = seccompCommand(true) !== null;

@@ -96,7 +96,7 @@ test('a task that stands still is killed', { skip: !isLinux }, async () => {
   const error = await failedTask(folder, { stallMs: 1_500 }, async () => {
     process.kill(await childOf(process.pid), 'SIGSTOP');
   });
-  assertRetryable(error, /standstill/);
+  assertRetryable(error, /stalled/);
 });
 
 test('a task that grows too large is killed', async () => {

@@ -94,7 +94,6 @@ function startChild({ file, args }: CagedCommand, workDir: string, niceness: num
   return child;
 }
 
-/** What a task reads and writes. */
 function cageContents(task: MediaTask, workDir: string, deadlineMs: number): CageContents {
   const readable = 'sourcePath' in task ? [task.sourcePath] : [];
   if (task.type === 'transcribe') readable.push(task.modelPath);
@@ -206,7 +205,7 @@ function failed(reason: string, { exit, killReason, logTail }: Outcome): MediaEr
 
 const KILL_MESSAGES: Record<Exclude<KillReason, 'aborted' | 'loop'>, string> = {
   deadline: 'Processing took longer than allowed.',
-  stall: 'Processing came to a standstill.',
+  stall: 'Processing stalled.',
   memory: 'Processing needed more memory than allowed.',
 };
 
@@ -226,7 +225,7 @@ export async function runInChild<T extends TSchema>(
   const { answer, killReason, logTail } = outcome;
   if (answer?.type === 'result') {
     if (Value.Check(resultSchema, answer.result)) return answer.result;
-    throw failed('Processing gave an unusable result.', outcome);
+    throw failed('Processing returned an unusable result.', outcome);
   }
   if (answer?.type === 'failure') {
     const { code, message, detail, retryable } = answer;

@@ -35,7 +35,6 @@ export type ClipSpec = {
   readonly toneVolume?: number;
   /** Duration of the tone if it differs from the video's. */
   readonly toneSeconds?: number;
-  /** Seconds of black at the start. */
   readonly blackSeconds?: number;
   /** Clockwise rotation that the player must apply; the pixels are stored unrotated. */
   readonly rotationDegrees?: 0 | 90 | 180 | 270;

@@ -92,7 +92,7 @@ export class ImageDecoder {
 function translate(error: unknown): unknown {
   if (!(error instanceof BusyError)) return error;
   return new ApiError('UNAVAILABLE', {
-    message: 'Too many images wait to be decoded. Try again.',
+    message: 'Too many images are waiting to be decoded. Try again later.',
     headers: { 'retry-after': String(retryAfterSeconds) },
     cause: error,
   });

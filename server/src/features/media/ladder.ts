@@ -23,7 +23,7 @@ export type AudioRung = {
 
 export type Rung = VideoRung | AudioRung;
 
-/** What the ladder depends on: the size after rotation (null without video) and the frame rate. */
+/** The inputs of the ladder: the size after rotation (null without video) and the frame rate. */
 export type LadderSource = {
   readonly hasAudio?: boolean;
   readonly width: number | null;
@@ -115,7 +115,7 @@ function inAv1(rung: VideoRung): VideoRung {
 
 type LadderOptions = {
   readonly quality?: 'basic' | 'plus';
-  /** Which of the steps that the source reaches to create. Default: {@link DEFAULT_STEPS}. */
+  /** The steps to create, if the source reaches them. Default: {@link DEFAULT_STEPS}. */
   readonly steps?: readonly string[];
 };
 

@@ -27,7 +27,6 @@ export type LiveRemuxOptions = Pick<
 > & {
   /** An empty folder, which the child may use. */
   readonly workDir: string;
-  /** Takes the next bytes of FLV. */
   readonly onFlv: (bytes: Buffer) => void;
 };
 
@@ -35,7 +34,6 @@ export type LiveRemuxOptions = Pick<
 export class LiveRemux {
   readonly #onFlv: (bytes: Buffer) => void;
   #say: ((order: RemuxOrder) => void) | null = null;
-  /** Orders that wait for the child to have started. */
   readonly #waiting: RemuxOrder[] = [];
   #isReady = false;
   #given = 0;
@@ -57,7 +55,6 @@ export class LiveRemux {
     this.ended = awaitedLater(running.then(() => undefined));
   }
 
-  /** Bytes that the child has not read. */
   get untakenBytes(): number {
     return this.#given - this.#taken;
   }

@@ -129,7 +129,7 @@ export class LiveRungs {
     this.ended = awaitedLater(running);
   }
 
-  /** How long the oldest picture not yet taken has waited, in milliseconds. */
+  /** Waiting time of the oldest picture not yet taken, in milliseconds. */
   get lagMs(): number {
     const [oldest] = this.#untaken;
     return oldest === undefined ? 0 : performance.now() - oldest.atMs;
@@ -140,7 +140,7 @@ export class LiveRungs {
     return this.#untakenBytes;
   }
 
-  /** How long the child has been starting, in milliseconds, or null once it is running. */
+  /** Time since the child was started, in milliseconds, or null once it is running. */
   get startingMs(): number | null {
     return this.#isReady ? null : performance.now() - this.#startedAtMs;
   }

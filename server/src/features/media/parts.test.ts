@@ -29,8 +29,8 @@ function largestGap(frames: readonly ReadFrame[], length: number): number {
 }
 
 /**
- * How much the brightness of pictures around a joint differs from that of the others, shifted by
- * the given number of frames.
+ * Difference in brightness between pictures around a joint and the others, shifted by the given
+ * number of frames.
  */
 function difference(
   frames: readonly ReadFrame[],

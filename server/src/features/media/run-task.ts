@@ -1,4 +1,3 @@
-/** Runs media tasks, each in its own child process. */
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { step } from '../../platform/tracing/tracing.ts';

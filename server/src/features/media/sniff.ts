@@ -75,7 +75,6 @@ function isOldQuickTime(head: Uint8Array): boolean {
   return boxBytes <= 1 || (boxBytes >= 8 && boxBytes <= MAX_QUICKTIME_FIRST_BOX_BYTES);
 }
 
-/** Whether every packet within the head starts with the sync byte. */
 function hasTransportSync(head: Uint8Array, packetBytes: number, firstOffset: number): boolean {
   let packets = 0;
   for (let offset = firstOffset; offset < head.length; offset += packetBytes) {

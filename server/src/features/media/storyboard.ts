@@ -1,7 +1,6 @@
 /** The layout of a storyboard and its WebVTT track for players. */
 
 export type StoryboardLayout = {
-  /** Size of one tile. */
   readonly tile: { readonly width: number; readonly height: number };
   readonly columns: number;
   readonly rows: number;

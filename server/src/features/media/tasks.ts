@@ -158,7 +158,6 @@ export type CompleteResult = Static<typeof CompleteResultSchema>;
 /** Probes the file and creates thumbnails and the first rung, which is also written as one MP4. */
 export type PrepareTask = {
   readonly type: 'prepare';
-  /** Absolute path of the uploaded file. */
   readonly sourcePath: string;
   /** Absolute path of a folder that does not exist or is empty. */
   readonly outputDir: string;
@@ -199,7 +198,6 @@ export type StillTask = {
   readonly type: 'still';
   readonly sourcePath: string;
   readonly outputDir: string;
-  /** Seconds from the start of the video. */
   readonly seconds: number;
 };
 
@@ -228,7 +226,6 @@ export type TranscribeTask = {
   readonly type: 'transcribe';
   readonly sourcePath: string;
   readonly outputDir: string;
-  /** Path of a whisper.cpp model. */
   readonly modelPath: string;
   /** Whisper's language code. Null only detects the language in the first half minute. */
   readonly language: string | null;

@@ -44,10 +44,10 @@ export async function createMetric(
   body: NewMetricBody,
 ): Promise<MetricRow> {
   const { name, description = null } = body;
-  if (builtIn.includes(name)) throw fieldError('name', 'is a metric that the service has already');
+  if (builtIn.includes(name)) throw fieldError('name', 'is the name of a built-in metric');
   const definition = definitionOf(body);
   if ((await countMetrics(tx, organizationId)) >= maxMetrics) {
-    throw new ApiError('CONFLICT', { message: `There are ${maxMetrics} metrics already.` });
+    throw new ApiError('CONFLICT', { message: `There are already ${maxMetrics} metrics.` });
   }
   const metricId: MetricId = newTypeId('met');
   const metric = await insertMetric(tx, {
@@ -58,7 +58,7 @@ export async function createMetric(
     definition,
   });
   if (metric === null) {
-    throw new ApiError('CONFLICT', { message: `There is a metric "${name}" already.` });
+    throw new ApiError('CONFLICT', { message: `There is already a metric "${name}".` });
   }
   // Without a unique key, because a running job may not see this metric any more.
   await enqueue(tx, computeMetricsJob, {}, { organizationId });
@@ -74,15 +74,15 @@ function definitionOf(body: NewMetricBody): MetricDefinition {
   const isOverField = type === 'sum' || type === 'mean';
   if (isOverField && field === null) throw fieldError('field', `is required for a ${type}`);
   if (!isOverField && type !== 'ratio' && field !== null) {
-    throw fieldError('field', `has no meaning for a ${type}`);
+    throw fieldError('field', `is not allowed for a ${type}`);
   }
   if (type === 'ratio' && denominator === null) {
     throw fieldError('denominator', 'is required for a ratio');
   }
   if (type !== 'ratio' && denominator !== null) {
-    throw fieldError('denominator', `has no meaning for a ${type}`);
+    throw fieldError('denominator', `is not allowed for a ${type}`);
   }
-  if (type === 'share' && cap !== null) throw fieldError('cap', 'has no meaning for a share');
+  if (type === 'share' && cap !== null) throw fieldError('cap', 'is not allowed for a share');
   return {
     type,
     counted: countedOf({ event, field, where }, ''),

@@ -27,7 +27,7 @@ export type Condition = {
   readonly value: Scalar | readonly Scalar[];
 };
 
-/** Which events count, and whether each counts as one or by a field. */
+/** The events that count, and whether each counts as one or by a field. */
 export type Counted = {
   readonly event: string;
   readonly where: readonly Condition[];

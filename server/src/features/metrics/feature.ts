@@ -24,7 +24,7 @@ type Parts = {
 export const metrics = defineFeature({
   name: 'metrics',
   apiTags: {
-    Metrics: 'Metrics of your own, over events of any kind.',
+    Metrics: 'Metrics that you define over events of any kind.',
   },
   areas: { metrics: 'experiments' },
   errors: metricErrors,

@@ -28,7 +28,7 @@ export function addMetricRoutes(app: HttpApp, parts: MetricRouteParts): void {
       schema: {
         operationId: 'listMetrics',
         summary: 'List the metrics of the organization',
-        description: `Those that it has defined, oldest first; at most ${maxMetrics}.`,
+        description: `Returns the metrics that the organization has defined, oldest first. There are at most ${maxMetrics}.`,
         tags,
         response: answers({ 200: ListEnvelope(Metric) }),
       },
@@ -46,8 +46,8 @@ export function addMetricRoutes(app: HttpApp, parts: MetricRouteParts): void {
         operationId: 'createMetric',
         summary: 'Define a metric',
         description:
-          'Over events of a kind, with conditions on `data`. Events that the log holds already are ' +
-          'counted in the background; `computedAt` says when that was done. A definition never changes.',
+          'Defines a metric over events of one kind, with conditions on `data`. Events already in the log are ' +
+          'counted in the background; `computedAt` is the time when this was complete. A definition never changes.',
         tags,
         body: NewMetric,
         response: answers({ 201: Envelope(Metric) }),
@@ -71,8 +71,8 @@ export function addMetricRoutes(app: HttpApp, parts: MetricRouteParts): void {
         operationId: 'deleteMetric',
         summary: 'Delete a metric',
         description:
-          'Refused (409 `METRIC_IN_USE`) while a draft or a running experiment uses it. Results of ' +
-          'experiments that have ended keep it.',
+          'Rejected (409 `METRIC_IN_USE`) while a draft or a running experiment uses the metric. Results of ' +
+          'ended experiments keep it.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedMetric) }),

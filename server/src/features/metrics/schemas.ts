@@ -9,7 +9,8 @@ export const metricNamePattern = '^[A-Za-z][A-Za-z0-9_]{0,63}$';
 const Field = (description: string) =>
   Type.String({ minLength: 1, maxLength: 100, pattern: '^[^\\u0000]*$', description });
 export const Kind = Type.Union([OneOf(eventKinds), Type.String({ pattern: customKindPattern })], {
-  description: 'The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on.',
+  description:
+    'The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here.',
 });
 const Scalar = Type.Union([
   Type.String({ maxLength: 1_000, pattern: '^[^\\u0000]*$' }),
@@ -22,40 +23,38 @@ const ConditionBody = Closed({
   operator: OneOf(
     operators,
     '`gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. ' +
-      'An event without the field fulfils `exists: false` alone.',
+      'An event without the field satisfies only `exists: false`.',
   ),
   value: Type.Union([Scalar, Type.Array(Scalar, { minItems: 1, maxItems: 100 })]),
 });
 export const Where = Type.Array(ConditionBody, {
   maxItems: 10,
-  description: 'All of them must hold.',
+  description: 'All conditions must hold.',
 });
 
 export const NewMetric = Closed({
   name: Type.String({
     pattern: metricNamePattern,
-    description: 'What experiments call it: letters, digits and `_`, a letter first.',
+    description: 'Name used in experiments: letters, digits and `_`, starting with a letter.',
   }),
   description: Type.Optional(Nullable(Type.String({ maxLength: 2_000 }))),
   type: OneOf(
     metricTypes,
-    '`count`: events per participant; `sum`: a field, added up per participant; `share`: participants ' +
-      'with such an event; `mean`: a field over all events; `ratio`: Σ numerator ÷ Σ denominator.',
+    '`count`: events per participant; `sum`: sum of a field per participant; `share`: share of participants ' +
+      'with such an event; `mean`: mean of a field over all events; `ratio`: Σ numerator ÷ Σ denominator.',
   ),
   event: Kind,
-  field: Type.Optional(
-    Nullable(Field('The key of `data` that is added up; of `sum`, `mean` and `ratio`.')),
-  ),
+  field: Type.Optional(Nullable(Field('The key of `data` to sum, for `sum`, `mean` and `ratio`.'))),
   where: Type.Optional(Where),
   denominator: Type.Optional(
     Nullable(
       Closed(
         {
           event: Kind,
-          field: Type.Optional(Nullable(Field('The key of `data` that is added up.'))),
+          field: Type.Optional(Nullable(Field('The key of `data` to sum.'))),
           where: Type.Optional(Where),
         },
-        { description: 'What a `ratio` is divided by.' },
+        { description: 'The denominator of a `ratio`.' },
       ),
     ),
   ),
@@ -65,7 +64,7 @@ export const NewMetric = Closed({
         minimum: 1,
         maximum: 2_160,
         description:
-          'Counts events of this many hours after the exposure, of participants who have had that long.',
+          'Counts only events within this many hours after exposure, and only participants who were exposed at least that long ago.',
       }),
     ),
   ),
@@ -75,8 +74,8 @@ export const NewMetric = Closed({
         exclusiveMinimum: 0,
         maximum: 1e9,
         description:
-          'The most that a participant counts for; of a `mean`, the most that one event counts for; of ' +
-          'a `ratio`, the most above the line. Not of a `share`.',
+          'Maximum value per participant; for a `mean`, maximum value per event; for ' +
+          'a `ratio`, maximum numerator. Not allowed for a `share`.',
       }),
     ),
   ),

@@ -108,7 +108,7 @@ export function toChange(patch: Static<typeof OrganizationPatch>): OrganizationC
   const { name, autoPublish, earlyPlayback, defaultProtected, allowedOrigins, timeZone } = patch;
   const { requireSignedViewers } = patch;
   if (timeZone !== undefined && !isTimeZone(timeZone)) {
-    throw fieldError('timeZone', 'must be the IANA name of a time zone, such as Europe/Berlin');
+    throw fieldError('timeZone', 'must be an IANA time zone name such as Europe/Berlin');
   }
   for (const [index, origin] of (allowedOrigins ?? []).entries()) {
     checkOrigin(origin, `allowedOrigins[${index}]`);

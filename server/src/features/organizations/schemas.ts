@@ -5,26 +5,28 @@ export const Organization = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    autoPublish: Type.Boolean({ description: 'Items are published when they become ready.' }),
+    autoPublish: Type.Boolean({
+      description: 'Whether items are published when they become ready.',
+    }),
     earlyPlayback: Type.Boolean({
       description:
-        'Videos of more than a minute have a `streamingUrl` while they are `processing`: what is ready of them plays.',
+        'Whether videos longer than a minute have a `streamingUrl` while they are `processing`, so that the finished part can be played.',
     }),
     defaultProtected: Type.Boolean({
-      description: 'New items are protected unless they say otherwise.',
+      description: 'Whether new items are protected by default.',
     }),
     allowedOrigins: Type.Array(Type.String(), {
       description: 'Origins whose pages may use publishable keys. Empty: every origin.',
     }),
     timeZone: Type.String({
       description:
-        'IANA name of the time zone whose days and hours reports have. After a change, earlier days ' +
-        'follow with `reelfeed rebuild all`.',
+        'IANA name of the time zone of the days and hours in reports. After a change, run `reelfeed rebuild all` ' +
+        'to convert earlier days.',
     }),
     requireSignedViewers: Type.Boolean({
       description:
-        'Whether a `userId` that comes with a publishable key needs a signature by a viewer key. ' +
-        'Without one, the request or event counts as anonymous.',
+        'Whether a `userId` sent with a publishable key requires a signature by a viewer key. ' +
+        'Without a signature, the request or event is treated as anonymous.',
     }),
   },
   { title: 'Organization' },

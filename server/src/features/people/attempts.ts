@@ -27,7 +27,7 @@ export function createAttempts(db: Db, limits: AttemptLimits): Attempts {
     const seconds = await inTransaction(db, (tx) => takeAttempt(tx, name, limit, windowSeconds));
     if (seconds === 0) return;
     throw new ApiError('RATE_LIMITED', {
-      message: 'Too many attempts. Wait a while, then try again.',
+      message: 'Too many attempts. Try again later.',
       headers: { 'retry-after': String(seconds) },
     });
   }

@@ -56,20 +56,20 @@ export const people = defineFeature({
       env: 'REELFEED_SESSION_IDLE',
       parse: duration({ min: '1m' }),
       fallback: '12h',
-      about: 'A session of a person ends after this long without use.',
+      about: 'Idle timeout of sessions.',
     }),
     sessionMaxMs: setting({
       env: 'REELFEED_SESSION_MAX',
       parse: duration({ min: '1m' }),
       fallback: '30d',
-      about: 'A session of a person ends after this long, however much it is used.',
+      about: 'Maximum lifetime of a session, regardless of use.',
     }),
     signInLimit: setting({
       env: 'REELFEED_SIGN_IN_LIMIT',
       parse: integer({ min: 1, max: 1_000_000 }),
       fallback: '60',
       about:
-        'Attempts to sign in from one address in 15 minutes, on all processes together, and as many to use a link or to ask for a new password. An account has ten.',
+        'Sign-in attempts allowed from one address in 15 minutes across all processes, and as many attempts to use a link or to request a new password. An account is limited to ten.',
       reloads: true,
     }),
     keySignIn: setting({
@@ -77,7 +77,7 @@ export const people = defineFeature({
       parse: choice(['setup', 'always']),
       fallback: 'setup',
       about:
-        'Whether secret keys sign in to the console: `setup`, until the organization has its first owner, or `always`.',
+        'Whether secret keys can sign in to the console: `setup`, until the organization has its first owner, or `always`.',
     }),
     ...singleSignOnSettings,
   },

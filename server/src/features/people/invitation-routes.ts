@@ -55,9 +55,9 @@ function addInviteRoute(app: HttpApp, parts: InvitationRouteParts): void {
         operationId: 'createInvitation',
         summary: 'Invite a person',
         description:
-          'Makes a link that works once, within seven days, and sends it by mail where the operator has ' +
-          'set `REELFEED_SMTP_URL`. Another invitation of the same address replaces it. Nobody gives a ' +
-          'role above their own; a secret key with scopes gives at most `admin`.',
+          'Creates a link that works once within seven days, and sends it by mail if the operator has ' +
+          'set `REELFEED_SMTP_URL`. A new invitation for the same address replaces it. Nobody can assign a ' +
+          'role above their own; a secret key with scopes can assign at most `admin`.',
         tags,
         body: NewInvitation,
         response: answers({ 201: Envelope(CreatedInvitation) }),
@@ -86,7 +86,8 @@ function addListRoute(app: HttpApp, { db, cursors }: InvitationRouteParts): void
       schema: {
         operationId: 'listInvitations',
         summary: 'List the open invitations',
-        description: 'Newest first, those that were not accepted and are not over.',
+        description:
+          'Returns invitations that have neither been accepted nor expired, newest first.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Invitation) }),
@@ -114,7 +115,7 @@ function addWithdrawalRoute(app: HttpApp, { mutations }: InvitationRouteParts): 
       schema: {
         operationId: 'deleteInvitation',
         summary: 'Withdraw an invitation',
-        description: 'Its link works no more.',
+        description: 'Its link stops working.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedInvitation) }),

@@ -67,7 +67,7 @@ export async function invite(tx: Tx, vault: Vault, publicUrl: string, invitation
     seconds: invitationSeconds,
   });
   const row = await findInvitationByToken(tx, hashToken(token));
-  if (row === null) throw new Error('An invitation was over when it was made.');
+  if (row === null) throw new Error('An invitation had expired when it was created.');
   return { ...presentInvitation(row), url: invitationUrl(publicUrl, token) };
 }
 
@@ -75,7 +75,7 @@ export async function invite(tx: Tx, vault: Vault, publicUrl: string, invitation
 export function requireMayGive(own: Role, role: Role): void {
   if (isAtLeast(own, role)) return;
   throw new ApiError('FORBIDDEN', {
-    message: `Only somebody with the role ${role} can do that; yours is ${own}.`,
+    message: `This requires the role ${role}. Your role is ${own}.`,
   });
 }
 
@@ -114,10 +114,12 @@ export async function acceptInvitation(
   const person = await choosePerson(parts, invitation, acceptance);
   const { organization_id: organizationId, invitation_id: invitationId, role } = invitation;
   return inTransaction(db, async (tx) => {
-    // Of two concurrent uses of the link, only one succeeds.
+    // Only one of two concurrent uses of the link succeeds.
     if (!(await deleteInvitation(tx, invitationId))) throw new ApiError(peopleErrors.LINK_OVER);
     if (person.isNew && !(await insertPerson(tx, person))) {
-      throw new ApiError('CONFLICT', { message: 'This address has an account by now. Try again.' });
+      throw new ApiError('CONFLICT', {
+        message: 'This address has an account in the meantime. Try again.',
+      });
     }
     await insertMembership(tx, organizationId, person.personId, role);
     await recordAudit(tx, {

@@ -39,16 +39,16 @@ export function mailHandlers({ db, vault, publicUrl, mail }: MailParts): Handled
       if (mail === null) return skipped('no mail server is configured');
       const invitationId = parseTypeId('inv', payload.invitationId);
       const found = invitationId && (await findSealedToken(db, invitationId));
-      if (invitationId === null || found === null) return skipped('the invitation is over');
+      if (invitationId === null || found === null) return skipped('the invitation has expired');
       const token = vault.open(found.sealed, sealContext(invitationId));
       await mail({
         to: [found.email],
         id: `invitation-${jobId}`,
         subject: `Your invitation to ${found.organizationName}`,
         text: [
-          `You are invited to ${found.organizationName} on Reelfeed. This link works once, within a week:`,
+          `You are invited to ${found.organizationName} on Reelfeed. This link works once and expires in a week:`,
           invitationUrl(publicUrl, token),
-          'If you do not expect this, ignore it.',
+          'If you did not expect this invitation, you can ignore this email.',
         ].join('\n\n'),
       });
       return done;
@@ -61,11 +61,11 @@ export function mailHandlers({ db, vault, publicUrl, mail }: MailParts): Handled
       await mail({
         to: [account.email],
         id: `password-reset-${jobId}`,
-        subject: 'A new password for Reelfeed',
+        subject: 'Set a new Reelfeed password',
         text: [
-          'This link sets a new password. It works once, within an hour:',
+          'Use this link to set a new password. It works once and expires in an hour:',
           url,
-          'If you did not ask for it, ignore this mail: nothing has changed.',
+          'If you did not request this, you can ignore this email. Nothing has changed.',
         ].join('\n\n'),
       });
       return done;

@@ -51,7 +51,7 @@ export function checkPassword(password: string, email: string): void {
   const isOfAccount = plain.includes(email) || (local.length > 3 && plain === local.repeat(2));
   const isCommon = commonParts.some((part) => plain.replaceAll(part, '').length < 6);
   if (!isOneCharacter && !isOfAccount && !isCommon) return;
-  throw fieldError('password', 'is too easy to guess: take four random words, for example');
+  throw fieldError('password', 'is too easy to guess: use four random words, for example');
 }
 
 /** A long password that consists mostly of these is among the first guesses. */
@@ -77,7 +77,7 @@ function base64(bytes: Buffer): string {
 
 function parse(stored: string): Parameters & { salt: Buffer; hash: Buffer } {
   const match = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w+/]+)\$([\w+/]+)$/.exec(stored);
-  if (match === null) throw new Error('A stored password has an unknown form.');
+  if (match === null) throw new Error('A stored password hash has an unknown format.');
   const [, memory, passes, parallelism, salt = '', hash = ''] = match;
   return {
     memory: Number(memory),

@@ -35,7 +35,7 @@ function addListRoute(app: HttpApp, { db, cursors }: Parts): void {
       schema: {
         operationId: 'listPeople',
         summary: 'List the people of the organization',
-        description: 'Who joined last comes first.',
+        description: 'Sorted by join date, newest first.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Person) }),
@@ -63,8 +63,8 @@ function addRoleRoute(app: HttpApp, { mutations }: Parts): void {
         operationId: 'updatePerson',
         summary: 'Change the role of a person',
         description:
-          'Nobody gives a role above their own, nor changes somebody above them. The last owner stays ' +
-          'one (409 `LAST_OWNER`). The new role holds from the next request on.',
+          'Nobody can assign a role above their own or change a person above them. The last owner cannot be changed ' +
+          '(409 `LAST_OWNER`). The new role takes effect with the next request.',
         tags,
         params: IdParams,
         body: PersonPatch,
@@ -92,7 +92,7 @@ function addRemovalRoute(app: HttpApp, { mutations }: Parts): void {
         operationId: 'removePerson',
         summary: 'Remove a person from the organization',
         description:
-          'The sessions in it end at once. An account without another organization is deleted.',
+          'The sessions of the person in the organization end immediately. An account without another organization is deleted.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(RemovedPerson) }),

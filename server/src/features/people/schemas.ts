@@ -5,7 +5,7 @@ import { Closed, Nullable, OneOf, Timestamp } from '../../platform/http/schemas.
 import { secretValue } from '../../platform/http/secret-fields.ts';
 import { maxPasswordCharacters, minPasswordCharacters } from './password.ts';
 
-export const RoleName = OneOf(roles, 'Each role may do what those before it may.');
+export const RoleName = OneOf(roles, 'Each role includes the permissions of the roles before it.');
 
 export const Email = Type.String({
   minLength: 3,
@@ -71,7 +71,7 @@ export const CreatedInvitation = Type.Object(
     ...Invitation.properties,
     url: Type.String({
       ...secretValue,
-      description: 'The link, which works once. It is shown in this answer only.',
+      description: 'The link, which works once. It is shown only in this response.',
       examples: ['https://video.example.com/console/#/invitation/…'],
     }),
   },
@@ -92,7 +92,7 @@ export const PersonSession = Type.Object(
     createdAt: Timestamp,
     lastUsedAt: Timestamp,
     expiresAt: Timestamp,
-    isCurrent: Type.Boolean({ description: 'Whether this request came by it.' }),
+    isCurrent: Type.Boolean({ description: 'Whether this request was made in this session.' }),
   },
   { title: 'Session' },
 );

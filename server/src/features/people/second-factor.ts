@@ -44,7 +44,8 @@ export async function confirmTotp(
   code: string,
 ): Promise<string[]> {
   const { pending } = await lockFactors(tx, personId);
-  if (pending === null) throw new ApiError('CONFLICT', { message: 'Begin with a new secret.' });
+  if (pending === null)
+    throw new ApiError('CONFLICT', { message: 'Start again with a new secret.' });
   const step = stepOf(vault, personId, pending, code, 0);
   if (step === null) throw new ApiError(peopleErrors.SECOND_FACTOR_FAILED);
   const codes = Array.from({ length: recoveryCodes }, newRecoveryCode);

@@ -51,7 +51,7 @@ function addListRoute(app: HttpApp, { db, cursors }: Parts): void {
       schema: {
         operationId: 'listSessions',
         summary: 'List the sessions of people in the organization',
-        description: 'Those that have not ended, newest first.',
+        description: 'Returns active sessions, newest first.',
         tags,
         querystring: Closed({ ...pageQuery, ...ofPerson }),
         response: answers({ 200: ListEnvelope(PersonSession) }),
@@ -80,7 +80,7 @@ function addEndRoutes(app: HttpApp, { mutations }: Parts): void {
       schema: {
         operationId: 'endSession',
         summary: 'End a session',
-        description: 'Every process refuses it from the next request on.',
+        description: 'Every process rejects the session from the next request on.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(EndedSessions) }),

@@ -22,7 +22,7 @@ type Parts = {
 export const playback = defineFeature({
   name: 'playback',
   apiTags: {
-    Playback: 'Access to media that is protected or private.',
+    Playback: 'Access to protected and private media.',
   },
   errors: playbackErrors,
   build({ db, mutations, storage, signer, hints, publicUrl }: Parts) {

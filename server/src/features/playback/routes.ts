@@ -62,7 +62,7 @@ function addPlaybackTokenRoute(app: HttpApp, parts: PlaybackRouteParts): void {
       schema: {
         operationId: 'createPlaybackToken',
         summary: 'Get signed URLs for a protected item',
-        description: 'A publishable key gets them for published items that are not private.',
+        description: 'With a publishable key, only for published items that are not private.',
         tags: ['Playback'],
         params: IdParams,
         response: answers({ 200: Envelope(PlaybackToken) }),

@@ -90,7 +90,7 @@ test('a link opens a carousel of videos and one of pictures', options, async (co
 test('a link to nothing says so, and the feed plays', options, async (context) => {
   const nothing = '01890000-0000-7000-8000-000000000000';
   const { page } = await pages.visit(context, `${pages.withKey}#${nothing}`);
-  await page.getByText('not available any more').waitFor();
+  await page.getByText('no longer available').waitFor();
   await playing(page);
 });
 

@@ -214,7 +214,7 @@ test(
     const slide = watched(page);
     await slide.locator('.spinner').waitFor({ state: 'attached' });
     const startedAtMs = performance.now();
-    await slide.getByText('Trying again').waitFor();
+    await slide.getByText('Retrying').waitFor();
     await slide.locator('.problem').waitFor({ timeout: 25_000 });
     const seconds = (performance.now() - startedAtMs) / 1_000;
     assert(seconds < 12, `${seconds} s to a word`);

@@ -27,14 +27,14 @@ test('an item is refused, taken back and reported from the menu', options, async
   };
   await choose('Not interested');
   await choose('Not interested');
-  await choose('Less of this author');
+  await choose('Show less from this author');
   await slide.locator('.options summary').click();
   await slide.getByRole('button', { name: 'Report' }).click();
   await choosing('Violence');
   await slide.locator('.options summary').focus();
   await page.keyboard.press('Enter');
   const pressed = slide.locator('.menu [aria-pressed="true"]');
-  assert.deepEqual(await pressed.allTextContents(), ['Less of this author', 'Report']);
+  assert.deepEqual(await pressed.allTextContents(), ['Show less from this author', 'Report']);
   const offered = await slide.locator('.menu').innerText();
   assert.doesNotMatch(offered, /topics/, 'the item has no tags');
   await page.keyboard.press('Escape');

@@ -207,7 +207,7 @@ test(
       await page.waitForTimeout(350);
     }
     await page.getByText('You’re all caught up').waitFor();
-    await page.getByRole('button', { name: 'Back to the first' }).click();
+    await page.getByRole('button', { name: 'Back to the first video' }).click();
     assert.equal(await playing(page), first);
   },
 );

@@ -40,11 +40,11 @@ export function attemptsJob({ db, storage }: { db: Db; storage: Storage }): Hand
     removeAttempts,
     async ({ contentId }, { organizationId, signal }): Promise<JobAnswer> => {
       const listed = await findMediaSource(db, organizationId, contentId);
-      if (listed === null) return skipped('the item is gone');
+      if (listed === null) return skipped('the item no longer exists');
       const attempts = await listAttempts(storage, listed.playbackId, signal);
       // Queried after the listing, so anything published later is not in the list.
       const item = await findMediaSource(db, organizationId, contentId);
-      if (item === null) return skipped('the item is gone');
+      if (item === null) return skipped('the item no longer exists');
       if (item.uploadStatus === 'pending' || item.uploadStatus === 'processing') {
         return skipped('the item is being processed');
       }

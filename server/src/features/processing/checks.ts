@@ -19,7 +19,7 @@ export async function checkMediaEngine(): Promise<Finding[]> {
       frameRate: 10,
     } as const;
     await generateClip({ ...picture, path: file, tone: null }, AbortSignal.timeout(30_000));
-    return [{ subject, state: 'ok', detail: 'makes and encodes video' }, await describeCage()];
+    return [{ subject, state: 'ok', detail: 'decodes and encodes video' }, await describeCage()];
   } catch (error) {
     const mend = 'Run npm ci again, without --omit=optional.';
     return [{ subject, state: 'problem', detail: (error as Error).message, mend }];
@@ -33,13 +33,13 @@ async function describeCage(): Promise<Finding> {
   const { level, hasSeccomp, reason } = await findCage();
   const filter = hasSeccomp ? ', and a seccomp filter' : '; no seccomp filter (it needs Perl)';
   if (level === 'namespaces') {
-    const detail = `the media process has no network, sees only its job and its runtime${filter}`;
+    const detail = `the media process has no network and sees only its job and its runtime${filter}`;
     return { subject, state: 'ok', detail };
   }
   return {
     subject,
     state: 'note',
-    detail: `only Node's permissions hold the media process${filter}; namespaces fail: ${reason}`,
+    detail: `the media process is confined only by Node's permissions${filter}; namespaces fail: ${reason}`,
     mend: 'Allow unprivileged user namespaces, or run the role media in a container of its own.',
   };
 }

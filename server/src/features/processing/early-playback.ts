@@ -123,7 +123,7 @@ export class EarlyPlayback {
       const relative = `${folder}/${file}`;
       if (this.#stored.has(relative)) continue;
       await using handle = await openInside(outputDir, relative);
-      if (handle === null) throw new Error(`${relative} can not be read.`);
+      if (handle === null) throw new Error(`${relative} cannot be read.`);
       await storage.put(
         `${prefix}/${relative}`,
         handle.createReadStream({ autoClose: false }),

@@ -48,7 +48,7 @@ type Parts = {
 function showCage(metrics: Metrics): void {
   const gauge = metrics.gauge({
     name: 'media_cage_info',
-    help: 'Always 1. How the processes that parse uploads are held: namespaces or permissions, with or without a seccomp filter.',
+    help: 'Always 1. The labels say how processes that parse uploads are sandboxed: namespaces or permissions, with or without a seccomp filter.',
     labels: ['level', 'seccomp'],
   });
   findCage()
@@ -66,7 +66,7 @@ function openImageDecoder(
   metrics.collected({
     type: 'gauge',
     name: 'image_decodes',
-    help: 'Uploaded images that this process decodes, or that wait for it.',
+    help: 'Uploaded images being decoded by this process or waiting for it.',
     labels: ['state'],
     collect: () => [
       { labels: { state: 'running' }, value: decoder.decoding },
@@ -84,7 +84,7 @@ export const processing = defineFeature({
       parse: optional(integer({ min: 1, max: 64 })),
       fallback: '',
       about:
-        'Videos processed at the same time by this process, which share its cores, and as many images of carousels. Empty: one for every two cores.',
+        'Number of videos that this process processes at the same time, sharing its cores, and as many carousel images. Empty: one for every two cores.',
     }),
     mediaNiceness: setting({
       env: 'REELFEED_MEDIA_NICENESS',
@@ -98,39 +98,40 @@ export const processing = defineFeature({
       parse: choices(LADDER_STEPS),
       fallback: DEFAULT_STEPS.join(','),
       about:
-        'Renditions to make of a video, by the short side of their picture; none is larger than the source. 1440 and 2160 cost about three and seven times the work of 1080.',
+        'Renditions to make of a video, by the short side of their picture. None is larger than the source. 1440 and 2160 take about three and seven times the work of 1080.',
     }),
     mediaAv1Plays: setting({
       env: 'REELFEED_MEDIA_AV1_PLAYS',
       parse: optional(integer({ min: 1, max: 1_000_000_000 })),
       fallback: '1000',
       about:
-        'Plays from which a video gets renditions in AV1 as well, made behind all other processing. Empty: never.',
+        'Number of plays after which a video also gets AV1 renditions, made after all other processing. Empty: never.',
     }),
     mediaMaxDurationMs: setting({
       env: 'REELFEED_MEDIA_MAX_DURATION',
       parse: duration({ min: '1s' }),
       fallback: '1h',
-      about: 'Longest accepted video.',
+      about: 'Maximum duration of a video.',
     }),
     liveMaxDurationMs: setting({
       env: 'REELFEED_LIVE_MAX_DURATION',
       parse: duration({ min: '1s', max: '24h' }),
       fallback: '12h',
-      about: 'Longest live stream, and longest recording of one. A stream that is so long ends.',
+      about: 'Maximum duration of a live stream and its recording. A stream that reaches it ends.',
     }),
     mediaDeadlineMs: setting({
       env: 'REELFEED_MEDIA_DEADLINE',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '2h',
-      about: 'A processing attempt that takes longer is stopped and retried.',
+      about:
+        'Time limit of a processing attempt. An attempt that exceeds it is stopped and retried.',
     }),
     mediaStallMs: setting({
       env: 'REELFEED_MEDIA_STALL',
       parse: duration({ min: '1s', max: longestTimer }),
       fallback: '20s',
       about:
-        'A processing attempt that uses this much CPU time without progress ends as damaged; one that waits this long for nothing is stopped and retried.',
+        'A processing attempt that uses this much CPU time without progress fails as damaged; one that is idle this long without progress is stopped and retried.',
     }),
     mediaMemoryBytes: setting({
       env: 'REELFEED_MEDIA_MEMORY_BYTES',

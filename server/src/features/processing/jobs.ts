@@ -81,8 +81,8 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
     processMedia,
     async ({ contentId }, context) => {
       const source = await findMediaSource(parts.db, context.organizationId, contentId);
-      if (source === null) return skipped('the item is gone');
-      if (source.sourceKey === null) return skipped('the original bytes are gone');
+      if (source === null) return skipped('the item no longer exists');
+      if (source.sourceKey === null) return skipped('the original file no longer exists');
       const step = stepOf(source);
       if (step === null) return skipped(`the item is ${source.uploadStatus}`);
       try {
@@ -113,7 +113,7 @@ export function mediaJob(parts: MediaJobParts): HandledJob {
 /** Skipping such an item would leave it in `processing` forever. */
 const bytesGone = [
   'PROCESSING_FAILED',
-  'The original bytes are gone from the storage. Upload the file again.',
+  'The original file no longer exists in storage. Upload the file again.',
   { retryable: false },
 ] as const;
 
@@ -246,7 +246,7 @@ async function playEarly(
           if (isPlayable) onChange();
           return isPlayable;
         },
-        onError: (error) => log.warn({ error, contentId }, 'early playback waits'),
+        onError: (error) => log.warn({ error, contentId }, 'early playback is waiting'),
       })
     : null;
   const stop = async () =>
@@ -262,7 +262,7 @@ async function complete(parts: MediaJobParts, context: JobContext, work: Work): 
   const { db, storage } = parts;
   const { organizationId, signal } = context;
   const preparation = await findPreparation(db, organizationId, work.contentId);
-  if (preparation === null) return skipped('all renditions are there');
+  if (preparation === null) return skipped('all renditions exist');
   const { mediaPrefix, prepared } = preparation;
   const { sourcePath, outputDir } = work;
   const completed = await runMediaTask(
@@ -319,7 +319,7 @@ function isFaultOfBytes({ isStandstill }: MediaError, { attempt }: JobContext): 
 
 /** The file itself is at fault, so a retry would fail too. */
 async function fail(context: JobContext, contentId: string, error: MediaError): Promise<JobAnswer> {
-  context.log.info({ contentId, code: error.code, detail: error.detail }, 'media refused');
+  context.log.info({ contentId, code: error.code, detail: error.detail }, 'media rejected');
   await context.finish((tx) => failProcessing(tx, context.organizationId, contentId, error));
   return done;
 }

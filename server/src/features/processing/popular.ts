@@ -58,10 +58,12 @@ export function popularJob(parts: MediaJobParts): HandledJob {
       const { organizationId, signal } = context;
       const owner = { organizationId, contentId };
       const ladder = await findLadder(db, organizationId, contentId);
-      if (ladder === null) return skipped('the item is gone, or has its renditions');
+      if (ladder === null)
+        return skipped('the item no longer exists, or already has its renditions');
       const { mediaPrefix, prepared } = ladder;
       const source = await findMediaSource(db, organizationId, contentId);
-      if (source === null || source.sourceKey === null) return skipped('the original is gone');
+      if (source === null || source.sourceKey === null)
+        return skipped('the original file no longer exists');
       const { first, remaining } = planLadder(prepared.info, { steps: parts.steps });
       const made = new Set(prepared.rungs.map(({ name }) => name));
       const videos = [first, ...remaining].filter((rung) => rung.kind === 'video');
@@ -76,7 +78,7 @@ export function popularJob(parts: MediaJobParts): HandledJob {
       }
       await using folder = await storage.scratch.createFolder('popular');
       const sourcePath = await storage.materialize(source.sourceKey, folder.path, signal);
-      if (sourcePath === null) return skipped('the original is gone');
+      if (sourcePath === null) return skipped('the original file no longer exists');
       const outputDir = path.join(folder.path, 'out');
       const task = { sourcePath, outputDir, prepared: { ...prepared, remainingRungs } };
       try {

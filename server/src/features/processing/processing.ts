@@ -67,7 +67,7 @@ export const processMedia = defineJob({
   onExhausted: async (tx, { contentId }, failure) => {
     await failProcessing(tx, failure.organizationId, contentId, {
       code: 'PROCESSING_FAILED',
-      message: `Processing failed ${failure.attempts} times. The original is kept: try again later.`,
+      message: `Processing failed ${failure.attempts} times. The original file is kept, so you can retry later.`,
     });
   },
 });
@@ -95,7 +95,7 @@ export async function failProcessing(
   const row = await markFailed(tx, organizationId, contentId, { code, message });
   await enqueue(tx, removeAttempts, { contentId }, { organizationId });
   if (row === null) {
-    const reason = `The item plays, but its further renditions could not be made. ${message}`;
+    const reason = `The item plays, but some renditions could not be made. ${message}`;
     await markIncomplete(tx, organizationId, contentId, { code, message: reason });
     return;
   }

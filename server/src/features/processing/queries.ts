@@ -1,4 +1,4 @@
-/** What the media engine remembers between the steps of one item. */
+/** SQL for the state that the media engine keeps between the steps of one item. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { jobRows } from '../../platform/queue/queries.ts';

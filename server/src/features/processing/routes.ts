@@ -38,9 +38,9 @@ export function addProcessingRoutes(app: HttpApp, parts: ProcessingRouteParts): 
       config: { access: 'secret' },
       schema: {
         operationId: 'retryProcessing',
-        summary: 'Run failed processing, or a failed import, again',
+        summary: 'Retry failed processing or a failed import',
         description:
-          'For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.',
+          'Applies to items in `error` and to ready items whose `errorReason` says that renditions are missing.',
         tags: ['Content'],
         params: IdParams,
         response: answers({ 200: Envelope(ContentItem) }),
@@ -71,6 +71,6 @@ async function getSourceAgain(
 ): Promise<void> {
   for (const retry of retries) if (await retry(tx, organizationId, contentId)) return;
   throw new ApiError('CONFLICT', {
-    message: 'The original bytes never arrived, so there is nothing to retry. Upload again.',
+    message: 'The original file never arrived, so there is nothing to retry. Upload it again.',
   });
 }

@@ -6,7 +6,7 @@ import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
 const contentId = '00000000-0000-7000-8000-000000000000';
 
 const Failure = Type.Object({
-  code: Type.String({ description: 'As in the `errorReason` of the item.' }),
+  code: Type.String({ description: 'The code in `errorReason` of the item.' }),
   message: Type.String(),
 });
 
@@ -22,7 +22,7 @@ export const contentEvents = {
     { contentId, title: 'Test event', duration: 12.5, status: 'ready' },
   ),
   'content.errored': webhookEvent(
-    'Processing failed, or an upload was never completed.',
+    'Processing failed, or an upload was not completed.',
     Type.Object({
       contentId: Type.String(),
       title: Type.String(),

@@ -32,7 +32,7 @@ const minAgeMs = 15_000;
 export const purges = defineFeature({
   name: 'purges',
   apiTags: {
-    Purges: 'What was deleted for good.',
+    Purges: 'Permanently deleted items.',
   },
   areas: { purges: 'content' },
   build({ db, log, cursors, storage, everyFeature, eventLog }: Parts) {

@@ -74,7 +74,7 @@ async function purgeBatch(
       if (signal.aborted) throw error;
       log.warn(
         { err: error, contentId: item.contentId },
-        'the files of a deleted item could not be removed, trying again later',
+        'could not remove the files of a deleted item; will retry later',
       );
     }
   }

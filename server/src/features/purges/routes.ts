@@ -35,8 +35,8 @@ export function addPurgeRoutes(app: HttpApp, parts: { db: Db; cursors: ListCurso
       config: { access: 'secret' },
       schema: {
         operationId: 'listPurges',
-        summary: 'List what was deleted for good, and whether its purge is complete',
-        description: 'The latest deletion first. Kept for 30 days after the purge.',
+        summary: 'List permanently deleted items and the progress of their purge',
+        description: 'Latest deletion first. Entries are kept for 30 days after the purge.',
         tags: ['Purges'],
         querystring: Closed({ ...pageQuery, status: Type.Optional(OneOf(statuses)) }),
         response: answers({ 200: ListEnvelope(Purge) }),

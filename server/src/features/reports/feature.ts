@@ -38,7 +38,7 @@ const runsKeptDays = 90;
 export const reports = defineFeature({
   name: 'reports',
   apiTags: {
-    Reports: 'Reports that are saved, made on a schedule, and shared by link.',
+    Reports: 'Saved reports, scheduled and shared by link.',
   },
   tables: ['saved_report', 'report_run', 'report_link'],
   extensions: [extend(webhookEvents, reportEvents)],

@@ -31,7 +31,7 @@ export function makeHandler({ db, runReport, publicUrl }: ReportJobParts): Handl
     const organizationId = context.organizationId as OrganizationId;
     const row = await findReport(db, organizationId, reportId);
     const run = await findRun(db, reportId, runId);
-    if (row === null || run?.status !== 'pending') return skipped('there is nothing to make');
+    if (row === null || run?.status !== 'pending') return skipped('there is no run to make');
     const { startDate, endDate } = run;
     let made;
     try {
@@ -72,8 +72,8 @@ export function mailHandler({ db, publicUrl, sendMail }: ReportJobParts): Handle
     if (sendMail === null) return skipped('no mail server is configured');
     const row = await findReport(db, context.organizationId, reportId);
     const run = await findRun(db, reportId, runId);
-    if (row === null || run?.status !== 'ready') return skipped('there is nothing to mail');
-    if (run.mailedAt !== null) return skipped('it was mailed');
+    if (row === null || run?.status !== 'ready') return skipped('there is no result to mail');
+    if (run.mailedAt !== null) return skipped('it has already been mailed');
     await sendMail({
       to: row.recipients,
       id: `report-${runId}`,
@@ -100,7 +100,7 @@ function mailText(row: ReportRow, run: MadeRun, publicUrl: string): string {
     `${row.name} (${row.report}), ${daysText(run)}`,
     ...(numbers.length === 0 ? [] : [numbers.join('\n')]),
     'The rows are attached as CSV.',
-    `Everything counted until ${run.asOf?.toISOString() ?? 'now'}.`,
+    `Includes everything counted up to ${run.asOf?.toISOString() ?? 'now'}.`,
     consoleUrl(publicUrl),
   ].join('\n\n');
 }

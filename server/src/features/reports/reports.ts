@@ -34,17 +34,17 @@ function readReport(given: Given, hasMail: boolean): Checked {
   const allowed = parametersOf(report);
   for (const parameter of Object.keys(query)) {
     if (!allowed.includes(parameter)) {
-      throw fieldError(`query.${parameter}`, `is no parameter of ${report}`);
+      throw fieldError(`query.${parameter}`, `is not a parameter of ${report}`);
     }
   }
   // Hourly data is kept for 90 days including today, and an hourly report covers a month.
   if (range === 'last90Days' && (report === 'hours' || query['granularity'] === 'hour')) {
-    throw fieldError('range', 'is too long for hours');
+    throw fieldError('range', 'is too long for hourly granularity');
   }
   readFilter(query, 'query');
   readBreakdown(query);
   if (schedule?.timeZone !== undefined && !isTimeZone(schedule.timeZone)) {
-    throw fieldError('schedule.timeZone', 'must be the IANA name of a time zone');
+    throw fieldError('schedule.timeZone', 'must be an IANA time zone name');
   }
   if (recipients.length > 0 && !hasMail) {
     throw fieldError('recipients', 'no mail server is configured (REELFEED_SMTP_URL)');
@@ -76,7 +76,7 @@ export async function createReport(
   const checked = readReport(given, hasMail);
   if ((await lockReports(tx, organizationId)) >= maxReports) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization can have ${maxReports} saved reports.`,
+      message: `An organization can have at most ${maxReports} saved reports.`,
     });
   }
   const clock = await readOrganizationClock(tx, organizationId);
@@ -137,7 +137,7 @@ function parseReportId(id: string): ReportId {
 }
 
 function noSuchReport(): ApiError {
-  return new ApiError('NOT_FOUND', { message: 'There is no such report.' });
+  return new ApiError('NOT_FOUND', { message: 'There is no report with this id.' });
 }
 
 export function presentReport(row: ReportRow) {

@@ -37,7 +37,7 @@ function addReadRoutes(app: HttpApp, { db }: ReportRouteParts): void {
       schema: {
         operationId: 'listReports',
         summary: 'List the saved reports',
-        description: `Oldest first; at most ${maxReports}.`,
+        description: `Oldest first. There are at most ${maxReports}.`,
         tags,
         response: answers({ 200: ListEnvelope(SavedReport) }),
       },
@@ -76,8 +76,8 @@ function addCreateRoute(app: HttpApp, { mutations, hasMail }: ReportRouteParts):
         operationId: 'createReport',
         summary: 'Save a report',
         description:
-          'A report with its query, under a name. With a `schedule` it is made at each due time, once, and ' +
-          'mailed or told to webhooks.',
+          'Saves a report and its query under a name. With a `schedule`, it is made once at each due time and ' +
+          'sent by mail or to webhooks.',
         tags,
         body: NewReport,
         response: answers({ 201: Envelope(SavedReport) }),
@@ -101,7 +101,7 @@ function addChangeRoutes(app: HttpApp, { mutations, hasMail }: ReportRouteParts)
       schema: {
         operationId: 'updateReport',
         summary: 'Change a saved report',
-        description: 'It is due next after this moment. Its runs stay.',
+        description: 'The next run is scheduled after the change. Its runs are kept.',
         tags,
         params: IdParams,
         body: ReportPatch,
@@ -123,7 +123,7 @@ function addChangeRoutes(app: HttpApp, { mutations, hasMail }: ReportRouteParts)
       schema: {
         operationId: 'deleteReport',
         summary: 'Delete a saved report',
-        description: 'With its runs and links.',
+        description: 'Also deletes its runs and links.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedReport) }),

@@ -41,8 +41,8 @@ function addRunRoute(app: HttpApp, { mutations, onQueued }: RunRouteParts): void
       config,
       schema: {
         operationId: 'runReport',
-        summary: 'Make a saved report now',
-        description: 'It is mailed and told to webhooks as on its schedule.',
+        summary: 'Run a saved report now',
+        description: 'The report is mailed and sent to webhooks as on its schedule.',
         tags,
         params: IdParams,
         response: answers({ 201: Envelope(Run) }),
@@ -53,7 +53,7 @@ function addRunRoute(app: HttpApp, { mutations, onQueued }: RunRouteParts): void
       return mutations.mutate(request, reply, async (tx) => {
         const row = await requireReport(tx, organizationId, request.params.id);
         const run = await startRun(tx, row, null);
-        if (run === null) throw new Error('A run without a due time was not written.');
+        if (run === null) throw new Error('A run without a due time was not stored.');
         return { statusCode: 201, data: presentRun(run), onCommit: onQueued };
       });
     },
@@ -68,7 +68,7 @@ function addListRoute(app: HttpApp, { db, cursors }: RunRouteParts): void {
       schema: {
         operationId: 'listReportRuns',
         summary: 'List the runs of a report',
-        description: 'Newest first; of the last 90 days.',
+        description: 'Newest first, for the last 90 days.',
         tags,
         params: IdParams,
         querystring: Closed(pageQuery),
@@ -96,8 +96,8 @@ function addGetRoute(app: HttpApp, { db }: RunRouteParts): void {
       config,
       schema: {
         operationId: 'getReportRun',
-        summary: 'Get what a run of a report said',
-        description: 'With `Accept: text/csv` its rows.',
+        summary: 'Get the result of a report run',
+        description: 'With `Accept: text/csv`, returns its rows.',
         tags,
         params: RunParams,
         response: answers({ 200: Envelope(RunWithData) }),
@@ -107,7 +107,8 @@ function addGetRoute(app: HttpApp, { db }: RunRouteParts): void {
       const { organizationId } = principalOf(request);
       const { reportId } = await requireReport(db, organizationId, request.params.id);
       const run = await findRun(db, reportId, request.params.runId);
-      if (run === null) throw new ApiError('NOT_FOUND', { message: 'There is no such run.' });
+      if (run === null)
+        throw new ApiError('NOT_FOUND', { message: 'There is no run with this id.' });
       reply.header('vary', 'Accept');
       if (run.csv !== null && wantsCsv(request.headers.accept)) {
         await reply.type('text/csv; charset=utf-8').send(run.csv);

@@ -4,11 +4,11 @@ import { secretValue } from '../../platform/http/secret-fields.ts';
 import { runnableReportNames, savedParameters } from '../analytics/analytics.ts';
 import { ranges } from './schedule.ts';
 
-const hour = Type.Integer({ minimum: 0, maximum: 23, description: 'Of the clock.' });
+const hour = Type.Integer({ minimum: 0, maximum: 23, description: 'Hour of the day.' });
 const timeZone = Type.Optional(
   Type.String({
     maxLength: 64,
-    description: 'IANA name of the zone of `hour`. Default: that of the organization.',
+    description: 'IANA time zone of `hour`. Default: that of the organization.',
     examples: ['Europe/Berlin'],
   }),
 );
@@ -32,17 +32,21 @@ const name = Type.String({ minLength: 1, maxLength: 200 });
 const report = OneOf(runnableReportNames, 'The report, as in `GET /v1/analytics/{report}`.');
 const range = OneOf(
   ranges,
-  'Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.',
+  'Complete days in the time zone of the organization. `lastWeek` starts on a Monday. Default: last7Days.',
 );
 const query = Closed(savedParameters, {
-  description: 'The parameters of the report, without its days.',
+  description: 'The query parameters of the report, except its days.',
 });
 const recipients = Type.Array(
   Type.String({ maxLength: 254, pattern: '^[^\\s@<>,;"]+@[^\\s@<>,;"]+$' }),
-  { maxItems: 20, description: 'Addresses that it is mailed to.', examples: [['ada@example.com']] },
+  {
+    maxItems: 20,
+    description: 'Email addresses of the recipients.',
+    examples: [['ada@example.com']],
+  },
 );
 const postsWebhook = Type.Boolean({
-  description: 'Whether webhooks are told by the kind `analytics.report`. Default: false.',
+  description: 'Whether webhooks are notified with `analytics.report`. Default: false.',
 });
 
 export const NewReport = Closed({
@@ -54,7 +58,7 @@ export const NewReport = Closed({
   recipients: Type.Optional(recipients),
   postsWebhook: Type.Optional(postsWebhook),
   isEnabled: Type.Optional(
-    Type.Boolean({ description: 'Whether it is made on its schedule. Default: true.' }),
+    Type.Boolean({ description: 'Whether the schedule is active. Default: true.' }),
   ),
 });
 export const ReportPatch = Closed(Type.Partial(NewReport).properties, { minProperties: 1 });
@@ -80,7 +84,10 @@ const run = {
   id: Type.String({ examples: ['rrn_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
   status: OneOf(['pending', 'ready', 'failed'] as const),
   dueAt: Nullable(
-    Type.String({ format: 'date-time', description: 'Null for a run that was asked for.' }),
+    Type.String({
+      format: 'date-time',
+      description: 'Null for a run that was requested manually.',
+    }),
   ),
   startDate: Type.String({ examples: ['2026-01-31'] }),
   endDate: Type.String({ examples: ['2026-01-31'] }),
@@ -99,7 +106,7 @@ export const RunWithData = Type.Object(
         {},
         {
           additionalProperties: true,
-          description: 'As the report answers. Null until it is ready.',
+          description: 'The response of the report. Null until it is ready.',
         },
       ),
     ),
@@ -117,7 +124,8 @@ export const Link = Type.Object(
     id: Type.String({ examples: ['rln_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
     url: Type.String({
       ...secretValue,
-      description: 'Whoever has it reads the report. With `?format=csv` or `json` as data.',
+      description:
+        'URL that shows the report to anyone who has it. With `?format=csv` or `?format=json`, it returns data.',
     }),
     createdAt: Timestamp,
     expiresAt: Timestamp,

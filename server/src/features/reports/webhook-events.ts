@@ -5,7 +5,7 @@ import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
 
 export const reportEvents = {
   'analytics.report': webhookEvent(
-    'A saved report was made.',
+    'A saved report is ready.',
     Type.Object({
       reportId: Type.String(),
       runId: Type.String(),
@@ -15,14 +15,14 @@ export const reportEvents = {
       endDate: Type.String(),
       dueAt: Nullable(Timestamp),
       asOf: Timestamp,
-      url: Type.String({ description: 'Of the reports in the console.' }),
+      url: Type.String({ description: 'URL of the reports in the console.' }),
       data: Nullable(
         Type.Object(
           {},
           {
             additionalProperties: true,
             description:
-              'As the report answers; null above 64 KiB, then `GET /v1/analytics/reports/{id}/runs/{runId}` has it.',
+              'The response of the report. Null if it exceeds 64 KiB; `GET /v1/analytics/reports/{id}/runs/{runId}` returns it.',
           },
         ),
       ),

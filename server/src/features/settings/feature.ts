@@ -23,7 +23,7 @@ const audited = (kind: SettingKind, path: string) =>
 export const settings = defineFeature({
   name: 'settings',
   apiTags: {
-    Configuration: 'Settings and flags, and what clients get of them.',
+    Configuration: 'Settings and flags, and the values that clients get.',
   },
   areas: { settings: 'settings', flags: 'settings' },
   tables: ['configuration_version', 'setting'],

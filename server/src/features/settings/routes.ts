@@ -60,7 +60,7 @@ function addListRoute(app: HttpApp, { db, cursors }: SettingRouteParts, of: Kind
       schema: {
         operationId: `list${of.operation}s`,
         summary: `List ${of.noun}s`,
-        description: 'Base values by their keys, without what experiments override.',
+        description: 'Returns base values by key, without overrides by experiments.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Value) }),
@@ -110,8 +110,7 @@ function addPutRoute(app: HttpApp, { mutations, onChange }: SettingRouteParts, o
       schema: {
         operationId: `put${of.operation}`,
         summary: `Set the base value of a ${of.noun}`,
-        description:
-          'Clients get it with `GET /v1/config`, unless an experiment gives them another one.',
+        description: 'Clients get it with `GET /v1/config`, unless an experiment overrides it.',
         tags,
         params: KeyParams,
         body: NewValue,
@@ -132,7 +131,7 @@ function addPutRoute(app: HttpApp, { mutations, onChange }: SettingRouteParts, o
         await lockConfiguration(tx, organizationId);
         const isNew = (await findValue(tx, organizationId, of.kind, key)) === null;
         if (isNew && (await countValues(tx, organizationId, of.kind)) >= maxValues) {
-          const message = `An organization has at most ${maxValues} ${of.noun}s.`;
+          const message = `An organization can have at most ${maxValues} ${of.noun}s.`;
           throw new ApiError('LIMIT_EXCEEDED', { message });
         }
         return { data: present(await upsertValue(tx, organizationId, of.kind, key, value)) };

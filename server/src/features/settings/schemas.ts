@@ -3,13 +3,13 @@ import { Closed, Timestamp } from '../../platform/http/schemas.ts';
 
 export const Value = Type.Object({
   key: Type.String(),
-  value: Type.Unknown({ description: 'Of a setting a scalar; of a flag any JSON.' }),
+  value: Type.Unknown({ description: 'A scalar for a setting, any JSON for a flag.' }),
   updatedAt: Timestamp,
 });
 
 export const NewValue = Closed({
   value: Type.Unknown({
-    description: 'A setting takes a string, a number or a boolean; a flag any JSON.',
+    description: 'A setting takes a string, a number or a boolean; a flag takes any JSON.',
   }),
 });
 

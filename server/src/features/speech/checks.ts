@@ -19,13 +19,13 @@ export async function checkSpeech({
 }: SpeechSettings): Promise<Finding> {
   const subject = 'Speech';
   if (whisperModel === null) {
-    const detail = 'no captions are made, and no language but "und" is told';
+    const detail = 'no captions are made, and the language is always "und"';
     const mend =
       'Set REELFEED_WHISPER_MODEL to a ggml model of whisper.cpp, such as ggml-base.bin.';
     return { subject, state: 'note', detail, mend };
   }
   const mend =
-    'Name a readable ggml model of whisper.cpp, install what is missing, and run npm ci if FFmpeg lacks the filter.';
+    'Set a readable ggml model of whisper.cpp, install what is missing, and run npm ci if FFmpeg lacks the filter.';
   const problem = (detail: string): Finding => ({ subject, state: 'problem', detail, mend });
   const isThere = await access(whisperModel, constants.R_OK).then(
     () => true,

@@ -22,7 +22,7 @@ export const speech = defineFeature({
       parse: optional(text()),
       fallback: '',
       about:
-        'Model file of whisper.cpp (ggml) for the language of videos and for captions. Empty: none are made.',
+        'Model file of whisper.cpp (ggml) for language detection and captions. Empty: speech recognition is off.',
     }),
     whisperMemoryBytes: setting({
       env: 'REELFEED_WHISPER_MEMORY_BYTES',

@@ -56,10 +56,11 @@ export function speechJob(parts: SpeechJobParts): HandledJob {
     const { organizationId, signal } = context;
     if (modelPath === null) return skipped('REELFEED_WHISPER_MODEL is not set');
     const source = await findMediaSource(db, organizationId, contentId);
-    if (source === null || source.sourceKey === null) return skipped('the original bytes are gone');
+    if (source === null || source.sourceKey === null)
+      return skipped('the original file no longer exists');
     await using folder = await storage.scratch.createFolder('speech');
     const sourcePath = await storage.materialize(source.sourceKey, folder.path, signal);
-    if (sourcePath === null) return skipped('the original bytes are gone');
+    if (sourcePath === null) return skipped('the original file no longer exists');
     const work = { folder: folder.path, sourcePath, modelPath };
     try {
       return await recognise(parts, context, { organizationId, contentId }, work);
@@ -81,8 +82,8 @@ async function recognise(
   work: Work,
 ): Promise<JobAnswer> {
   const begun = await findTrack(parts.db, owner);
-  if (begun === 'gone') return skipped('the item is gone');
-  if (begun?.track.state === 'ready') return skipped('the captions are there');
+  if (begun === 'gone') return skipped('the item no longer exists');
+  if (begun?.track.state === 'ready') return skipped('the captions already exist');
   const track = begun ?? (await detect(parts, context, owner, work));
   if (track === null) return done;
   await transcribe(parts, context, owner, { ...work, ...track });

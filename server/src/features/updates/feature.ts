@@ -24,7 +24,7 @@ export const updates = defineFeature({
       parse: updateUrl(),
       fallback: 'off',
       about:
-        'URL of a JSON file that names the newest version, `{ "version": "1.2.3", "notesUrl": "https://…" }`. Once a day the service asks it, sends nothing about itself, and says in the log, in the console and in `reelfeed doctor` that there is a newer version. `off`: it never asks.',
+        'URL of a JSON file that names the newest version, `{ "version": "1.2.3", "notesUrl": "https://…" }`. The service fetches it once a day without sending any data about itself, and reports newer versions in the log, in the console and in `reelfeed doctor`. `off`: it never checks.',
     }),
   },
   tables: ['update_check'],

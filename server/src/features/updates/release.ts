@@ -6,10 +6,11 @@ const maxUrlCharacters = 500;
 /** @throws {Error} describing the problem */
 export function readRelease(body: Buffer): Release {
   const told: unknown = JSON.parse(body.toString('utf8'));
-  if (typeof told !== 'object' || told === null) throw new Error('the answer is no JSON object');
+  if (typeof told !== 'object' || told === null)
+    throw new Error('the response is not a JSON object');
   const { version, notesUrl = null } = told as { version?: unknown; notesUrl?: unknown };
   if (typeof version !== 'string' || numbersOf(version) === null) {
-    throw new Error('`version` is no version such as 1.2.3');
+    throw new Error('`version` is not a version such as 1.2.3');
   }
   return { version, notesUrl: isWebAddress(notesUrl) ? notesUrl : null };
 }

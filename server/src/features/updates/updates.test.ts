@@ -63,7 +63,7 @@ test('a newer version is told in the console, after one request that tells nothi
       {
         subject: 'Version',
         state: 'note',
-        detail: `99.0.0 is out; this is ${ownVersion}`,
+        detail: `99.0.0 is available; this is ${ownVersion}`,
         mend: `Read ${notesUrl}, then update.`,
       },
     ],
@@ -128,7 +128,7 @@ test('versions are compared by their numbers, and a link is a web address', () =
   const read = (told: object) => readRelease(Buffer.from(JSON.stringify(told)));
   assert.equal(read({ version: '1.2.3', notesUrl: 'javascript:alert(1)' }).notesUrl, null);
   assert.equal(read({ version: '1.2.3', notesUrl }).notesUrl, notesUrl);
-  assert.throws(() => read({ version: '1.2' }), /no version/);
+  assert.throws(() => read({ version: '1.2' }), /not a version/);
   for (const wrong of [
     'http://example.com/a',
     'on',

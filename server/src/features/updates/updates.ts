@@ -45,9 +45,9 @@ export async function lookForUpdate(
     const release = await askFor(egress, url, signal);
     await keepRelease(db, url, release);
     if (!isNewer(release.version, ownVersion)) return;
-    log.info({ ...release, ownVersion }, 'there is a newer version of Reelfeed');
+    log.info({ ...release, ownVersion }, 'a newer version of Reelfeed is available');
   } catch (error) {
-    log.debug({ err: error }, 'the look for a newer version has failed');
+    log.debug({ err: error }, 'could not check for a newer version');
   }
 }
 
@@ -57,8 +57,8 @@ async function askFor(egress: Egress, url: string, signal: AbortSignal): Promise
     { url, schemes: ['https:', 'http:'], ...limits },
     signal,
   );
-  if (status !== 200) throw new Error(`the answer is ${status}`);
-  if (truncated) throw new Error(`the answer is larger than ${maxBytes} bytes`);
+  if (status !== 200) throw new Error(`the response status is ${status}`);
+  if (truncated) throw new Error(`the response is larger than ${maxBytes} bytes`);
   return readRelease(body);
 }
 
@@ -79,10 +79,10 @@ export async function describeUpdate(db: Db, url: string | null): Promise<Findin
   const update = await findUpdate(db, url);
   if (update === null)
     return [{ subject, state: 'ok', detail: `no version after ${ownVersion} is known` }];
-  const detail = `${update.version} is out; this is ${ownVersion}`;
+  const detail = `${update.version} is available; this is ${ownVersion}`;
   const mend =
     update.notesUrl === null
-      ? 'Read its notes, then update.'
+      ? 'Read the release notes, then update.'
       : `Read ${update.notesUrl}, then update.`;
   return [{ subject, state: 'note', detail, mend }];
 }

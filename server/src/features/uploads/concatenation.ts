@@ -38,7 +38,8 @@ export async function createPartial(
   const whole = await requireWhole(db, wholeToken);
   if (whole.lengthBytes !== null) {
     throw new ApiError('CONFLICT', {
-      message: 'This upload was created with a length: it takes its bytes by PATCH, not in parts.',
+      message:
+        'This upload was created with a length, so send its bytes by PATCH instead of in parts.',
     });
   }
   const token = randomName(tokenBytes);
@@ -47,7 +48,7 @@ export async function createPartial(
     const partials = await findPartials(tx, whole);
     if (partials.length >= maxPartials) {
       throw new ApiError('LIMIT_EXCEEDED', {
-        message: `An upload has at most ${maxPartials} parts at a time.`,
+        message: `An upload can have at most ${maxPartials} parts at a time.`,
       });
     }
     const declared = partials.reduce((sum, one) => sum + (one.lengthBytes ?? 0), lengthBytes);
@@ -95,13 +96,13 @@ async function requirePartial(
   if (partial?.wholeId !== whole.sessionId) throw notItsPart();
   if (offsetOf(partial) === partial.lengthBytes) return partial;
   throw new ApiError('CONFLICT', {
-    message: `A part is not complete: it has ${offsetOf(partial)} of ${partial.lengthBytes} bytes.`,
+    message: `A part is incomplete: it has ${offsetOf(partial)} of ${partial.lengthBytes} bytes.`,
   });
 }
 
 function notItsPart(): ApiError {
   return new ApiError('INVALID_REQUEST', {
-    message: 'Upload-Concat: final must name parts of this upload, each once.',
+    message: 'Upload-Concat: final must list parts of this upload, each exactly once.',
   });
 }
 
@@ -119,7 +120,7 @@ export function readConcat(
   const tokens = urls.map((url) => /\/v1\/uploads\/([\w-]+)$/.exec(url)?.[1] ?? '');
   if (tokens.length === 0 || tokens.includes('') || tokens.length > maxPartials) {
     throw new ApiError('INVALID_REQUEST', {
-      message: `Upload-Concat must be partial, or final; and the URLs of 1 to ${maxPartials} parts, separated by spaces.`,
+      message: `Upload-Concat must be partial, or final; followed by the URLs of 1 to ${maxPartials} parts, separated by spaces.`,
     });
   }
   return { kind: 'final', concat: value, tokens };

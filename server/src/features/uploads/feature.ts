@@ -31,7 +31,7 @@ export const uploads = defineFeature({
       env: 'REELFEED_MAX_UPLOAD_BYTES',
       parse: bytes({ min: '1KB' }),
       fallback: '5GB',
-      about: 'Largest accepted upload.',
+      about: 'Maximum size of an upload.',
       reloads: true,
     }),
     minFreeBytes: setting({
@@ -39,7 +39,7 @@ export const uploads = defineFeature({
       parse: bytes(),
       fallback: '512MB',
       about:
-        'Uploads are refused, and live streams end, while the disk has less free space than this, so that the database keeps room.',
+        'Uploads are rejected and live streams end while the disk has less free space than this, so that space remains for the database.',
       reloads: true,
     }),
     uploadExpiryMs: setting({

@@ -81,12 +81,13 @@ export async function receiveBytes(
 
 export function requireMedia(head: Buffer): string {
   if (head.length === 0) {
-    throw new ApiError(uploadErrors.INVALID_MEDIA, { message: 'The upload holds no bytes.' });
+    throw new ApiError(uploadErrors.INVALID_MEDIA, { message: 'The upload is empty.' });
   }
   const format = sniffMedia(head);
   if (format === null) {
     throw new ApiError(uploadErrors.INVALID_MEDIA, {
-      message: 'The bytes are no supported video or audio file. MP4, MOV, WebM and others are.',
+      message:
+        'The file is not a supported video or audio file. Supported formats include MP4, MOV and WebM.',
     });
   }
   return format.mediaType;
@@ -99,7 +100,7 @@ export function translateReceiving(
 ): unknown {
   if (error instanceof FileTooLargeError) {
     return new ApiError('PAYLOAD_TOO_LARGE', {
-      message: `The file is larger than ${limits.maxUploadBytes} bytes, the maximum.`,
+      message: `The file is larger than the maximum of ${limits.maxUploadBytes} bytes.`,
       cause: error,
     });
   }
@@ -107,7 +108,10 @@ export function translateReceiving(
     return new ApiError('INSUFFICIENT_STORAGE', { cause: error });
   }
   if (isCutOff(error)) {
-    return new ApiError('INVALID_REQUEST', { message: 'The upload was cut off.', cause: error });
+    return new ApiError('INVALID_REQUEST', {
+      message: 'The upload was interrupted.',
+      cause: error,
+    });
   }
   return error;
 }

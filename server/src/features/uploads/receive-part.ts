@@ -230,13 +230,13 @@ function keysOnlyIn(some: readonly Piece[], others: readonly Piece[]): string[] 
 
 function noRoom(cause: unknown): ApiError {
   return new ApiError('INSUFFICIENT_STORAGE', {
-    message: 'The server has no room for these bytes. Those before the offset of the upload count.',
+    message: 'The server has no space for these bytes. Bytes before the current offset were kept.',
     cause,
   });
 }
 
 function wrongOffset(offset: number): ApiError {
   return new ApiError('CONFLICT', {
-    message: `The upload is not at this offset. Ask for it by HEAD; it was at ${offset}.`,
+    message: `The upload is not at this offset; it was at ${offset}. Use HEAD to get the current offset.`,
   });
 }

@@ -85,7 +85,7 @@ function requireCreated(session: UploadSession): Resumable {
   const { lengthBytes } = session;
   if (lengthBytes === null) {
     throw new ApiError('CONFLICT', {
-      message: 'Create the upload by a POST with Upload-Length first.',
+      message: 'Create the upload with a POST with Upload-Length first.',
     });
   }
   return { ...session, lengthBytes };
@@ -138,7 +138,7 @@ async function readHead(storage: Storage, pieces: readonly Piece[]): Promise<Buf
 
 const terminated = {
   code: 'SOURCE_UNREACHABLE',
-  message: 'The upload was ended by its sender.',
+  message: 'The upload was terminated by its sender.',
 } as const;
 
 /** Terminates an upload: removes its bytes and fails its item, unless it is only a part. */
@@ -160,6 +160,6 @@ export async function terminate({ db, storage }: ResumableParts, token: string):
 
 export function tooLarge({ maxUploadBytes }: UploadLimits): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', {
-    message: `The file is larger than ${maxUploadBytes} bytes, the maximum.`,
+    message: `The file is larger than the maximum of ${maxUploadBytes} bytes.`,
   });
 }

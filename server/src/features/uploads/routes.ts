@@ -46,7 +46,7 @@ export type UploadRouteParts = {
 const OpenedUpload = Type.Object({
   ...ContentItem.properties,
   uploadUrl: Type.Optional(
-    Type.String({ ...secretValue, description: 'Takes one PUT of the bytes.' }),
+    Type.String({ ...secretValue, description: 'URL that accepts one PUT of the file.' }),
   ),
   uploadMethod: Type.Optional(OneOf(['PUT'] as const)),
   uploadExpiresAt: Type.Optional(Timestamp),
@@ -88,8 +88,8 @@ function addCreateRoute(app: HttpApp, parts: UploadRouteParts): void {
         operationId: 'uploadContent',
         summary: 'Create a video item and upload its bytes',
         description:
-          'With a JSON body the answer holds an `uploadUrl` that takes the bytes by PUT. With ' +
-          '`multipart/form-data`, a part `file` holds the bytes and fields hold the metadata.',
+          'With a JSON body, the response contains an `uploadUrl` that accepts the bytes by PUT. With ' +
+          '`multipart/form-data`, a part `file` contains the bytes and fields contain the metadata.',
         tags: ['Content'],
         consumes: ['application/json', 'multipart/form-data'],
         body: {
@@ -113,7 +113,7 @@ function createFromJson(request: FastifyRequest, reply: FastifyReply, parts: Upl
   // Validation depends on the Content-Type, so a request without a body was not validated.
   if (request.body === undefined) {
     throw new ApiError('INVALID_REQUEST', {
-      message: 'The body is missing: send the metadata as JSON, or a multipart form with the file.',
+      message: 'The body is missing. Send the metadata as JSON, or a multipart form with the file.',
     });
   }
   return parts.mutations.mutate(request, reply, async (tx) => {
@@ -188,8 +188,8 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
         operationId: 'putUploadBytes',
         summary: 'Send the bytes of an upload',
         description:
-          'The URL is the `uploadUrl` of the created item and needs no key. It also speaks tus 1.0 ' +
-          '(creation, expiration, checksum, termination, concatenation) for uploads that resume.',
+          'The URL is the `uploadUrl` of the created item and requires no key. It also supports tus 1.0 ' +
+          '(creation, expiration, checksum, termination, concatenation) for resumable uploads.',
         tags: ['Content'],
         params: Type.Object({ token: Type.String() }),
         response: answers({ 200: Envelope(ContentItem) }),
@@ -227,7 +227,8 @@ function addBytesRoute(app: HttpApp, parts: UploadRouteParts): void {
 function refusePartialPut(request: FastifyRequest): void {
   if (request.headers['content-range'] === undefined) return;
   throw new ApiError('INVALID_REQUEST', {
-    message: 'A PUT takes the whole file and no Content-Range. To send it in parts, use tus.',
+    message:
+      'A PUT must contain the whole file without Content-Range. To send it in parts, use tus.',
   });
 }
 
@@ -236,7 +237,7 @@ function refuseDeclaredSize(request: FastifyRequest, { maxUploadBytes }: UploadL
   const formOverheadBytes = request.isMultipart() ? 1024 * 1024 : 0;
   if (Number(request.headers['content-length'] ?? 0) > maxUploadBytes + formOverheadBytes) {
     throw new ApiError('PAYLOAD_TOO_LARGE', {
-      message: `The file is larger than ${maxUploadBytes} bytes, the maximum.`,
+      message: `The file is larger than the maximum of ${maxUploadBytes} bytes.`,
     });
   }
 }

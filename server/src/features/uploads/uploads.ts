@@ -84,7 +84,7 @@ export async function requireWhole(db: Db, token: string): Promise<UploadSession
   const session = await requireOpenSession(db, token);
   if (session.wholeId === null) return session;
   throw new ApiError('CONFLICT', {
-    message: 'This is a part of an upload: send its bytes by PATCH.',
+    message: 'This is a part of an upload. Send its bytes by PATCH.',
   });
 }
 
@@ -196,7 +196,7 @@ function checkKnown(session: UploadSession | null): UploadSession {
 function checkOpen(found: UploadSession | null): UploadSession {
   const session = checkKnown(found);
   if (session.isCompleted) {
-    throw new ApiError('CONFLICT', { message: 'The bytes of this upload have arrived already.' });
+    throw new ApiError('CONFLICT', { message: 'The bytes of this upload have already arrived.' });
   }
   return session;
 }

@@ -69,7 +69,7 @@ type Parts = {
 export const webhooks = defineFeature({
   name: 'webhooks',
   apiTags: {
-    Webhooks: 'Telling other systems what happens: endpoints, deliveries, attempts.',
+    Webhooks: 'Notifications to other systems: endpoints, deliveries, attempts.',
   },
   areas: {
     webhooks: 'webhooks',
@@ -82,7 +82,7 @@ export const webhooks = defineFeature({
       parse: retrySchedule(),
       fallback: '0s,1m,5m,30m,2h,24h',
       about:
-        'Delay before each attempt of a webhook delivery, from the end of the one before. The number of delays is the number of attempts.',
+        'Delay before each attempt of a webhook delivery, counted from the end of the previous one. The number of delays is the number of attempts.',
     }),
     webhookRetentionMs: setting({
       env: 'REELFEED_WEBHOOK_RETENTION',
@@ -94,14 +94,13 @@ export const webhooks = defineFeature({
       env: 'REELFEED_WEBHOOK_DISABLE_AFTER',
       parse: duration(),
       fallback: '5d',
-      about:
-        'A webhook whose attempts have all failed for this long is disabled; 0s turns that off.',
+      about: 'A webhook whose attempts have all failed for this long is disabled. 0s: never.',
     }),
     webhookConcurrency: setting({
       env: 'REELFEED_WEBHOOK_CONCURRENCY',
       parse: integer({ min: 1, max: 2_000 }),
       fallback: '256',
-      about: 'Webhook deliveries that this process sends at the same time.',
+      about: 'Maximum number of webhook deliveries that this process sends at the same time.',
     }),
     smtpUrl: setting({
       env: 'REELFEED_SMTP_URL',
@@ -115,20 +114,21 @@ export const webhooks = defineFeature({
       env: 'REELFEED_MAIL_FROM',
       parse: text(),
       fallback: 'Reelfeed <reelfeed@localhost>',
-      about: 'Sender of mails.',
+      about: 'Sender address of mails.',
     }),
     webhookNoticeAfterMs: setting({
       env: 'REELFEED_WEBHOOK_NOTICE_AFTER',
       parse: duration(),
       fallback: '15m',
-      about: 'A mail is sent once all attempts of a webhook have failed for this long.',
+      about:
+        'Recipients are notified by mail once all attempts of a webhook have failed for this long.',
     }),
     portalFrameOrigins: setting({
       env: 'REELFEED_PORTAL_FRAME_ORIGINS',
       parse: origins(),
       fallback: '',
       about:
-        'Comma list of origins whose pages may show the webhook portal in a frame, such as https://app.example.com. Empty: none.',
+        'Comma-separated list of origins whose pages may embed the webhook portal in a frame, such as https://app.example.com. Empty: none.',
     }),
   },
   errors: webhookErrors,

@@ -7,7 +7,6 @@ export const guide = await readFile(
   'utf8',
 );
 
-/** The example with this name. */
 export function example(name: string): string {
   const found = new RegExp(`<!-- example: ${name} -->\n\`\`\`js\n([^]*?)\`\`\``).exec(guide);
   assert.ok(found?.[1] !== undefined, `the guide has an example named ${name}`);

@@ -1,4 +1,3 @@
-/** Events about webhooks themselves. */
 import { Type } from 'typebox';
 import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from './outbox/event-declarations.ts';
@@ -10,7 +9,7 @@ export const endpointEvents = {
     'A webhook of the organization was disabled because all its deliveries failed.',
     Type.Object({
       webhookId: Type.String(),
-      host: Type.String({ description: 'Of its URL.' }),
+      host: Type.String({ description: 'Host of its URL.' }),
       description: Nullable(Type.String()),
       reason: OneOf(['failing'] as const),
       failingSince: Timestamp,

@@ -20,7 +20,7 @@ export type BatchOptions<Entry> = {
   /** The name in the log. */
   readonly name: string;
   readonly log: Logger;
-  /** What happens to the entries of a rejected write. */
+  /** Handling of the entries of a rejected write. */
   readonly onFailure: 'retry' | 'drop';
   /** Called in the same turn in which the batch is taken from the waiting entries. */
   readonly write: (batch: readonly Entry[]) => Promise<void>;
@@ -66,12 +66,10 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     this.#maxUnderWay = options.maxUnderWay ?? 1;
   }
 
-  /** The total size of the waiting entries. */
   get waitingSize(): number {
     return this.#waitingSize;
   }
 
-  /** The number of batches being written. */
   get underWay(): number {
     return this.#underWay;
   }
@@ -199,7 +197,7 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     this.#stopTimer();
     const level = this.#failures < alarmingFailures ? 'info' : 'warn';
     const writer = { err: error, writer: name, entries: batch.length, onFailure };
-    log[level](writer, 'a batch could not be written');
+    log[level](writer, 'could not write a batch');
     for (const { reject } of this.#flushers.splice(0)) reject(error);
   }
 }

@@ -72,8 +72,8 @@ test('who gives up, and who has waited too long, leaves the line', async () => {
   const gone = new AbortController();
   const waiting = turns.take('a', gone.signal);
   const late = turns.take('b', never);
-  gone.abort(new Error('the client has gone'));
-  await assert.rejects(waiting, /the client has gone/);
+  gone.abort(new Error('the client disconnected'));
+  await assert.rejects(waiting, /the client disconnected/);
   assert.equal(turns.waiting, 1);
   await assert.rejects(late, BusyError);
   assert.equal(turns.waiting, 0);

@@ -33,7 +33,7 @@ export async function keepRunning(
       if (signal.aborted) return;
       if (performance.now() - startedAt > 60_000) delayMs = firstDelayMs;
       const level = delayMs < 1_000 ? 'info' : delayMs < longestDelayMs ? 'warn' : 'error';
-      log[level]({ err: error, loop: name, delayMs }, 'background loop failed, starting it again');
+      log[level]({ err: error, loop: name, delayMs }, 'background loop failed; restarting it');
       await sleep(delayMs, signal);
       delayMs = Math.min(delayMs * 2, longestDelayMs);
     }

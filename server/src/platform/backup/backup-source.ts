@@ -46,13 +46,13 @@ export async function openSource(
     const folder = path.resolve(place);
     if (await isThere(path.join(folder, 'manifest.json'))) return openFolder(folder);
     if (!(await isThere(path.join(folder, 'objects', 'repository.json')))) {
-      throw new ConfigurationError(`${folder} is not a complete backup, and holds no backups.`);
+      throw new ConfigurationError(`${folder} is not a complete backup and contains no backups.`);
     }
   }
   const storage = await openPlace(place, config);
   const repository = await openRepository(storage, { place, passphrase, create: false });
   const last = id ?? (await listBackups(repository)).at(-1);
-  if (last === undefined) throw new ConfigurationError(`${place} holds no complete backup.`);
+  if (last === undefined) throw new ConfigurationError(`${place} contains no complete backup.`);
   return sourceIn(repository, last);
 }
 
@@ -110,9 +110,9 @@ export async function fileProblem(
       sizeBytes += chunk.length;
     }
     if (sizeBytes !== file.sizeBytes) return `has ${sizeBytes} bytes instead of ${file.sizeBytes}`;
-    return hash.digest('hex') === file.sha256 ? null : 'has other content than it was written with';
+    return hash.digest('hex') === file.sha256 ? null : 'has a wrong checksum';
   } catch (error) {
-    return `can't be read: ${(error as Error).message}`;
+    return `cannot be read: ${(error as Error).message}`;
   }
 }
 

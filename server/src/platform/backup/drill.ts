@@ -17,7 +17,6 @@ import type { Repository } from './repository.ts';
 import { checkRestorable, restoreDatabase } from './restore-backup.ts';
 
 export type DrillReport = {
-  /** The id of the restored backup. */
   backup: string;
   rows: number;
   mediaFiles: number;

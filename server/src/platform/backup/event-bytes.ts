@@ -49,7 +49,7 @@ async function* copyRows(client: Client, stream: BlockStream): AsyncGenerator<Bu
     for (const [index, { sequence }] of places.entries()) {
       const block = bytes[index];
       if (block === undefined || block === null) {
-        throw new Error(`The stream does not hold its message ${sequence}.`);
+        throw new Error(`The message ${sequence} is missing from the stream.`);
       }
       const head = Buffer.alloc(18);
       head.writeInt16BE(2, 0);

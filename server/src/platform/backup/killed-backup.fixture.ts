@@ -21,7 +21,6 @@ export type KillStep = {
 
 export type KilledBackup = {
   connection: DatabaseConnection;
-  /** The media folder. */
   media: string;
   keyFile: string;
   place: string;

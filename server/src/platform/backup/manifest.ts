@@ -21,7 +21,7 @@ export type DatabasePart = {
   /** A restored database must be past this transaction id; see `transaction-ids.ts`. */
   nextTransactionId: string;
   partitions: { parent: string; name: string; bound: string }[];
-  /** How far each projection has read the event log. */
+  /** The position of each projection in the event log. */
   positions: PositionEntry[];
   sequences: { name: string; lastValue: string; isCalled: boolean }[];
   tables: TableEntry[];
@@ -84,7 +84,7 @@ export async function readManifest(repository: Repository, id: string): Promise<
     .catch((error: unknown) => {
       throw new ConfigurationError(damaged, { cause: error });
     });
-  if (written === null) throw new ConfigurationError(`There is no backup ${id}.`);
+  if (written === null) throw new ConfigurationError(`The backup ${id} does not exist.`);
   return checkedManifest(written, damaged);
 }
 

@@ -29,7 +29,7 @@ export class MediaIndex {
   readonly #known = new Map<string, Known>();
   readonly #stored = new Set<string>();
   #isChanged = false;
-  /** What this run has added. */
+  /** Number and size of the files that this run has added. */
   readonly added = { files: 0, bytes: 0 };
 
   private constructor(repository: Repository) {
@@ -76,7 +76,6 @@ export class MediaIndex {
     }
   }
 
-  /** Writes the index if it has changed. */
   async save(): Promise<void> {
     if (!this.#isChanged) return;
     await writeLines(this.#repository, indexKey, this.#known.values());
@@ -120,7 +119,7 @@ export class MediaIndex {
     const put = await this.#repository.put(path, source, options);
     if (put.sha256 !== sha256) {
       await this.#repository.storage.remove(path);
-      throw new Error(`${key} was replaced while it was copied (${etag}).`);
+      throw new Error(`${key} was replaced while it was being copied (${etag}).`);
     }
     this.added.files += 1;
     this.added.bytes += sizeBytes;

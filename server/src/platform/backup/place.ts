@@ -12,7 +12,9 @@ export async function openPlace(place: string, config: StorageConfig): Promise<S
     const folder = path.resolve(place);
     const media = path.join(path.resolve(config.dataDir), 'media');
     if (isWithin(folder, media)) {
-      throw new ConfigurationError(`${folder} is among the media: keep backups elsewhere.`);
+      throw new ConfigurationError(
+        `${folder} is inside the media storage. Choose another location for backups.`,
+      );
     }
     return openDiskStorage(folder);
   }
@@ -21,7 +23,9 @@ export async function openPlace(place: string, config: StorageConfig): Promise<S
   const { mediaUrl } = config;
   const { bucket, prefix } = parsed.value;
   if (mediaUrl?.bucket === bucket && isWithin(`/${prefix}`, `/${mediaUrl.prefix}`)) {
-    throw new ConfigurationError(`${place} is among the media: keep backups elsewhere.`);
+    throw new ConfigurationError(
+      `${place} is inside the media storage. Choose another location for backups.`,
+    );
   }
   // Imported on demand, because the SDK takes memory.
   const { openS3Storage } = await import('../storage/s3/s3-storage.ts');

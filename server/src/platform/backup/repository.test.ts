@@ -66,8 +66,8 @@ test('media are read and stored once, by their bytes, and open with the passphra
     const raw = await place.read(stored);
     assert.ok(raw !== null && !(await buffer(raw.stream)).includes('same'));
   }
-  await assert.rejects(open(null), /is encrypted: set REELFEED_BACKUP_PASSPHRASE/);
-  await assert.rejects(open('another passphrase'), /is not the one/);
+  await assert.rejects(open(null), /is encrypted\. Set REELFEED_BACKUP_PASSPHRASE/);
+  await assert.rejects(open('another passphrase'), /is not the passphrase of/);
   const plain = (await stores()).place;
   await openRepository(plain, { place: 'here', passphrase: null, create: true });
   const late = openRepository(plain, { place: 'here', passphrase, create: true });

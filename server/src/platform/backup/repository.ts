@@ -124,29 +124,31 @@ export async function openRepository(
 ): Promise<Repository> {
   const found = await storage.read(headKey);
   if (found === null) {
-    if (!create) throw new ConfigurationError(`${place} holds no backups.`);
+    if (!create) throw new ConfigurationError(`${place} contains no backups.`);
     for await (const { key } of storage.list('')) {
-      throw new ConfigurationError(`${place} holds other files (${key}): choose an empty place.`);
+      throw new ConfigurationError(
+        `${place} contains other files (${key}). Choose an empty location.`,
+      );
     }
     return begin(storage, passphrase);
   }
   const head = parseHead(await text(found.stream), place);
   if (head.format !== format) {
-    throw new ConfigurationError(`${place} was made by a newer version of Reelfeed.`);
+    throw new ConfigurationError(`${place} was created by a newer version of Reelfeed.`);
   }
   const { salt, check } = head;
   if (salt === null) {
     if (passphrase === null) return new Repository(storage, null);
     throw new ConfigurationError(
-      `${place} was begun without encryption: unset REELFEED_BACKUP_PASSPHRASE, or choose a new place.`,
+      `${place} is not encrypted. Unset REELFEED_BACKUP_PASSPHRASE, or choose a new location.`,
     );
   }
   if (passphrase === null) {
-    throw new ConfigurationError(`${place} is encrypted: set REELFEED_BACKUP_PASSPHRASE.`);
+    throw new ConfigurationError(`${place} is encrypted. Set REELFEED_BACKUP_PASSPHRASE.`);
   }
   const master = masterKey(passphrase, Buffer.from(salt, 'base64'));
   if (checkOf(master) !== check) {
-    throw new ConfigurationError(`REELFEED_BACKUP_PASSPHRASE is not the one that ${place} has.`);
+    throw new ConfigurationError(`REELFEED_BACKUP_PASSPHRASE is not the passphrase of ${place}.`);
   }
   return new Repository(storage, keysOf(master));
 }

@@ -1,4 +1,3 @@
-/** Restores one backup into an empty database and a storage. */
 import type { Client } from 'pg';
 import type { Logger } from 'pino';
 import type { DatabaseConnection } from '../database/database.ts';
@@ -25,8 +24,8 @@ async function checkMigrations({ migrations, version }: Manifest): Promise<void>
   const other = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
   if (other === undefined) return;
   throw new ConfigurationError(
-    `The backup was made by Reelfeed ${version}, whose database has ${other.name}, which this ` +
-      'version does not know in that form. Restore it by that version or a newer one.',
+    `The backup was made by Reelfeed ${version}, whose database has ${other.name}, which is unknown to this ` +
+      'version in that form. Restore it with that version or a newer one.',
   );
 }
 

@@ -7,7 +7,7 @@ import type { Repository } from './repository.ts';
 type Retention = {
   /** How long to keep backups. The newest one is always kept. */
   readonly backupsMs: number;
-  /** How far back a point-in-time restore must reach; 0 disables it. */
+  /** Window of point-in-time restores; 0 disables them. */
   readonly recoveryMs: number;
 };
 

@@ -51,7 +51,7 @@ export async function* unseal(
   for await (const part of sealedParts(source)) {
     if (fileKey === null) {
       if (part.length < magic.length + saltBytes || !part.subarray(0, 4).equals(magic)) {
-        throw new SealError(`${name} is not an encrypted file of a backup.`);
+        throw new SealError(`${name} is not an encrypted backup file.`);
       }
       fileKey = keyOf(key, part.subarray(magic.length), name);
       continue;
@@ -59,7 +59,7 @@ export async function* unseal(
     if (last !== null) yield openChunk(fileKey, last, number++, false, name);
     last = part;
   }
-  if (fileKey === null || last === null) throw new SealError(`${name} was cut short.`);
+  if (fileKey === null || last === null) throw new SealError(`${name} is truncated.`);
   yield openChunk(fileKey, last, number, true, name);
 }
 
@@ -88,7 +88,7 @@ function openChunk(
   isLast: boolean,
   name: string,
 ): Buffer {
-  if (sealed.length < tagBytes) throw new SealError(`${name} was cut short.`);
+  if (sealed.length < tagBytes) throw new SealError(`${name} is truncated.`);
   const nonce = nonceOf(number, isLast);
   const decipher = createDecipheriv(algorithm, key, nonce, { authTagLength: tagBytes });
   decipher.setAuthTag(sealed.subarray(sealed.length - tagBytes));
@@ -96,12 +96,11 @@ function openChunk(
   try {
     decipher.final();
   } catch (error) {
-    throw new SealError(`${name} was damaged, or is encrypted by another key.`, { cause: error });
+    throw new SealError(`${name} is damaged or encrypted with another key.`, { cause: error });
   }
   return plain;
 }
 
-/** Yields the header, then the sealed chunks. */
 async function* sealedParts(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
   const headerBytes = magic.length + saltBytes;
   yield* chunksOf(source, chunkBytes + tagBytes, headerBytes);

@@ -1,4 +1,3 @@
-/** Takes one backup of a running installation into a repository. */
 import { readFile } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import type { DatabaseConnection } from '../database/database.ts';
@@ -49,7 +48,7 @@ export async function takeBackup(
   return withBackupClient(connection, async (client) => {
     const { rows } = await client.query<{ isOurs: boolean }>(tryRepositoryLock);
     if (rows[0]?.isOurs !== true) {
-      throw new ConfigurationError('Another backup of this installation is under way.');
+      throw new ConfigurationError('Another backup of this installation is in progress.');
     }
     const id = newBackupId();
     const prefix = `backups/${id}`;

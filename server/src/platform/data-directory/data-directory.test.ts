@@ -93,7 +93,7 @@ describe('the data directory', () => {
 
   it('says what is wrong with a path that can not be a directory', async () => {
     await writeFile(join(folder, 'file'), '');
-    await assert.rejects(claimDataDirectory(join(folder, 'file')), /can't be used/);
+    await assert.rejects(claimDataDirectory(join(folder, 'file')), /cannot be used/);
     await assert.rejects(claimDataDirectory(join(folder, 'two\nlines')), /line break/);
   });
 

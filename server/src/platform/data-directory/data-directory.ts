@@ -130,8 +130,8 @@ async function openDirectory(directory: string): Promise<string> {
     return path;
   } catch (error) {
     throw new DataDirectoryError(
-      `The data directory ${wanted} can't be used: ${messageOf(error)}. ` +
-        'It must be a directory that the user who starts the service may write.',
+      `The data directory ${wanted} cannot be used: ${messageOf(error)}. ` +
+        'It must be a directory that is writable by the user who starts the service.',
       { cause: error },
     );
   }
@@ -173,8 +173,8 @@ function tryLock(path: string): DatabaseSync | undefined {
     database?.close();
     if (error instanceof Error && 'errcode' in error && error.errcode === SQLITE_BUSY) return;
     throw new DataDirectoryError(
-      `The data directory ${path} can't be locked: ${messageOf(error)}. ` +
-        'It needs a file system with file locks and write permission for this user.',
+      `The data directory ${path} cannot be locked: ${messageOf(error)}. ` +
+        'It requires a file system with file locks, and write permission for this user.',
       { cause: error },
     );
   }

@@ -106,7 +106,7 @@ test('nobody listening, an unknown host and an absent socket mean away', async (
     assert.equal(isDatabaseAway(failure), true, failure.message);
     assert.equal(await isReachable(database.db), false);
     const problem = connectionProblem(failure) ?? '';
-    assert.match(problem, /^PostgreSQL can't be reached: .{5,}\. Check that it runs/);
+    assert.match(problem, /^Cannot reach PostgreSQL: .{5,}\. Check that it is running/);
     assert.doesNotMatch(problem, /hunter2/);
   }
 });
@@ -137,7 +137,7 @@ test('a wrong password, user or database is a setting to fix, not an outage', as
     const failure = await failureOf(sql`select 1`.execute(database.db));
     assert.equal(isDatabaseAway(failure), false);
     const problem = connectionProblem(failure) ?? '';
-    assert.match(problem, /^PostgreSQL refuses the connection: .*\. Check DATABASE_URL\.$/);
+    assert.match(problem, /^PostgreSQL rejected the connection: .*\. Check DATABASE_URL\.$/);
     assert.doesNotMatch(problem, /hunter2/);
   }
 });

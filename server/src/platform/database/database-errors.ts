@@ -87,13 +87,13 @@ export function connectionProblem(error: unknown): string | null {
     error instanceof AggregateError ? error.errors.map(String).join('; ') : error.message
   ).replace(/\.$/, '');
   if (refusedStates.test(sqlState(error) ?? '')) {
-    return `PostgreSQL refuses the connection: ${reason}. Check DATABASE_URL.`;
+    return `PostgreSQL rejected the connection: ${reason}. Check DATABASE_URL.`;
   }
   if (isDatabaseAway(error)) {
-    return `PostgreSQL can't be reached: ${reason}. Check that it runs, and DATABASE_URL.`;
+    return `Cannot reach PostgreSQL: ${reason}. Check that it is running, and check DATABASE_URL.`;
   }
   return refusedEncryption.test(reason)
-    ? `PostgreSQL can't be reached securely: ${reason}. Check the sslmode of DATABASE_URL.`
+    ? `Cannot connect to PostgreSQL securely: ${reason}. Check the sslmode of DATABASE_URL.`
     : null;
 }
 

@@ -13,12 +13,11 @@ import type { Tables } from './tables.ts';
 export type Db = Kysely<Tables>;
 export type Tx = Transaction<Tables>;
 
-/** How to reach PostgreSQL: a URL, or the connection parameters of the embedded server. */
+/** Connection to PostgreSQL: a URL, or the connection parameters of the embedded server. */
 export type DatabaseConnection =
   | { url: string }
   | { host: string; port: number; user: string; password: string; database: string };
 
-/** PostgreSQL settings of each session, by name. */
 export type SessionSettings = Readonly<Record<string, string>>;
 
 export type DatabaseOptions = {
@@ -34,7 +33,6 @@ export type DatabaseOptions = {
 
 export type Database = AsyncDisposable & {
   db: Db;
-  /** Connections by state, for metrics. */
   connections(): { open: number; idle: number; waiting: number };
 };
 
@@ -88,7 +86,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const primary =
     url === null || splitHosts(url).length === 1
       ? null
-      : watchPrimary(url, options.log, () => watch.breakAll('another server takes writes'));
+      : watchPrimary(url, options.log, () => watch.breakAll('another server accepts writes'));
   pool
     .on('connect', (client) => {
       // A connection may break in the very packet that opens it, before anything else listens for
@@ -178,7 +176,6 @@ export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise
   });
 }
 
-/** The application name of one process of the service. */
 export function serviceName(instance: string): string {
   return `reelfeed ${instance}`;
 }

@@ -7,7 +7,6 @@ import { sql } from 'kysely';
 import { inTransaction, type Db, type Tx } from './database.ts';
 import { dayMs } from '../values/time.ts';
 
-/** The table, and the column it is partitioned by. */
 export type DailyTable = { readonly name: string; readonly column: string };
 
 export type DayPartition = { readonly name: string; readonly day: string };

@@ -7,7 +7,6 @@ import { atEnd, silentLog } from '../../../test/database.ts';
 import { isDatabaseAway } from './database-errors.ts';
 import { openDatabase } from './database.ts';
 
-/** A protocol message: its type, length and body. */
 function message(type: string, body: Buffer): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(4 + body.length);

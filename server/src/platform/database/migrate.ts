@@ -159,11 +159,13 @@ async function checkServer(client: Client): Promise<void> {
   );
   const { version = '', encoding = '' } = rows[0] ?? {};
   if (Number.parseInt(version, 10) < oldestServer) {
-    throw new MigrationError(`PostgreSQL ${oldestServer} or newer is needed; this is ${version}.`);
+    throw new MigrationError(
+      `PostgreSQL ${oldestServer} or newer is required; this is ${version}.`,
+    );
   }
   if (encoding !== 'UTF8') {
     throw new MigrationError(
-      `The database has the encoding ${encoding}, which can't hold every text. Create it with ` +
+      `The database has the encoding ${encoding}, which cannot store all text. Create it with ` +
         "encoding 'UTF8'.",
     );
   }
@@ -202,7 +204,7 @@ function checkHistory(migrations: Migration[], applied: Map<string, string>): vo
     }
     if (expected !== checksum) {
       throw new MigrationError(
-        `The migration ${name} differs from the one that this database has had. ` +
+        `The migration ${name} differs from the one that was applied to this database. ` +
           'Restore the file: migrations are never edited after a release.',
       );
     }

@@ -24,7 +24,7 @@ test('settings that sessions cannot fix are refused by name, until they are acce
   );
 });
 
-test('commits wait for the disk in every session, whatever the server or the database says', async () => {
+test('commits are durable in every session, whatever the server or the database says', async () => {
   const connection = await cloneDatabase();
   const sessionSettings = await checkOutsideServer(connection, ['fsync', 'full_page_writes']);
   assert.deepEqual(sessionSettings, { synchronous_commit: 'on' });

@@ -28,9 +28,9 @@ export async function checkOutsideServer(
   );
   if (unsafe.length > 0) {
     throw new ConfigurationError(
-      `This PostgreSQL server could lose what it has confirmed: ${unsafe.join(' and ')} ` +
+      `This PostgreSQL server could lose committed data: ${unsafe.join(' and ')} ` +
         `${unsafe.length === 1 ? 'is' : 'are'} off. Turn ${unsafe.length === 1 ? 'it' : 'them'} on, ` +
-        `or accept that by REELFEED_ACCEPT_UNSAFE_DATABASE=${unsafe.join(',')}.`,
+        `or accept the risk with REELFEED_ACCEPT_UNSAFE_DATABASE=${unsafe.join(',')}.`,
     );
   }
   const commit = values.get('synchronous_commit') ?? 'on';

@@ -27,7 +27,7 @@ export async function checkPooler(
       `alter role ${quoted(role)} in database ${quoted(database)} set ${name} = '${value}';`,
   );
   throw new ConfigurationError(
-    'DATABASE_URL leads to a pooler, whose sessions need settings of their own. Run these statements in ' +
+    'DATABASE_URL points to a pooler, whose sessions require these settings. Run these statements in ' +
       `PostgreSQL, then let the pooler reconnect:\n  ${statements.join('\n  ')}`,
   );
 }
@@ -39,8 +39,8 @@ export async function refusePooler(
 ): Promise<void> {
   if (!(await withClient(connection, isPooled))) return;
   throw new ConfigurationError(
-    `${variable} leads to a pooler such as PgBouncer, not to PostgreSQL itself. Migrations, backups and ` +
-      'notifications need a session of their own: set REELFEED_DATABASE_DIRECT_URL to PostgreSQL.',
+    `${variable} points to a pooler such as PgBouncer, not to PostgreSQL itself. Migrations, backups and ` +
+      'notifications need dedicated sessions: set REELFEED_DATABASE_DIRECT_URL to PostgreSQL.',
   );
 }
 
@@ -59,7 +59,7 @@ async function readSession(connection: DatabaseConnection, names: readonly strin
       [names],
     );
     const [row] = rows;
-    if (row === undefined) throw new Error('The pooler gave no session.');
+    if (row === undefined) throw new Error('The pooler returned no session.');
     return { ...row, values: new Map<string, string>(Object.entries(row.values)) };
   });
 }

@@ -55,7 +55,7 @@ export function watchPrimary(url: string, log: Logger, onMoved: () => void): Asy
     const before = currentUrl(url);
     await findPrimary(url);
     if (currentUrl(url) === before) return;
-    log.warn({ host: hostOf(currentUrl(url)) }, 'another database server takes writes now');
+    log.warn({ host: hostOf(currentUrl(url)) }, 'another database server accepts writes now');
     onMoved();
   };
   return background('primary database', (signal) => every(checkEveryMs, check, signal), log);
@@ -68,7 +68,7 @@ function hostOf(url: string): string {
 async function firstPrimary(hosts: readonly string[]): Promise<string | null> {
   const asked = hosts.map(async (host) => {
     if (await takesWrites(host)) return host;
-    throw new Error('It takes no writes.');
+    throw new Error('It does not accept writes.');
   });
   return Promise.any(asked).catch(() => null);
 }

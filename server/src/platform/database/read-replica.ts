@@ -51,11 +51,10 @@ export type ReplicaOptions = Omit<DatabaseOptions, 'connection' | 'isPooled'> & 
 
 const checkEveryMs = 500;
 const answerWithinMs = 2_000;
-/** How long `upToDate` waits for the replica. */
+/** Time that `upToDate` waits for the replica. */
 const catchUpMs = 2_000;
 const catchUpPollMs = 50;
 
-/** Sends all reads to the primary. */
 export function withoutReplica(primary: Db): HeavyReads {
   return {
     read: async (work) => work(primary),
@@ -79,7 +78,7 @@ class ReadReplica implements HeavyReads {
   readonly #lag = new ReplayLag();
   /** Each function fails a read that waits for the replica. */
   readonly #waiting = new Set<(error: Error) => void>();
-  #state: ReplicaState = { is: 'away', reason: 'it was not asked yet' };
+  #state: ReplicaState = { is: 'away', reason: 'it has not been checked yet' };
   #watch: AsyncDisposable | null = null;
 
   constructor(options: ReplicaOptions) {
@@ -117,7 +116,7 @@ class ReadReplica implements HeavyReads {
     } catch (error) {
       // A statement that is too slow on one server is too slow on the other.
       if (sqlState(error) === queryCancelled) throw error;
-      if (isDatabaseAway(error)) log.info({ err: error }, 'a read failed on the read replica');
+      if (isDatabaseAway(error)) log.info({ err: error }, 'read failed on the read replica');
     } finally {
       this.#waiting.delete(lost.reject);
     }
@@ -151,7 +150,7 @@ class ReadReplica implements HeavyReads {
       const lagMs = this.#lag.of(replayed, performance.now());
       this.#enter({ is: lagMs !== null && lagMs <= maxLagMs ? 'used' : 'behind', lagMs });
     } catch (error) {
-      const reason = error instanceof NoReplicaError ? error.message : 'it does not answer';
+      const reason = error instanceof NoReplicaError ? error.message : 'it does not respond';
       this.#enter({ is: 'away', reason });
     }
   }
@@ -162,16 +161,19 @@ class ReadReplica implements HeavyReads {
     this.#state = state;
     if (state.is === before) return;
     if (state.is === 'used') {
-      log.info({ lagMs: state.lagMs }, 'the read replica answers heavy reads');
+      log.info({ lagMs: state.lagMs }, 'using the read replica for heavy reads');
     } else if (state.is === 'behind') {
       // Right after the start, the lag is not known yet.
       log[state.lagMs === null ? 'info' : 'warn'](
         { lagMs: state.lagMs, maxLagMs },
-        'the read replica is too far behind; the primary answers',
+        'the read replica is too far behind; reading from the primary',
       );
     } else {
-      log.warn({ reason: state.reason }, 'the read replica is away; the primary answers');
-      for (const fail of this.#waiting) fail(new Error('The read replica is away.'));
+      log.warn(
+        { reason: state.reason },
+        'the read replica is unavailable; reading from the primary',
+      );
+      for (const fail of this.#waiting) fail(new Error('The read replica is unavailable.'));
     }
   }
 
@@ -212,7 +214,7 @@ class ReplicaProbe implements AsyncDisposable {
            then pg_wal_lsn_diff(pg_last_wal_replay_lsn(), '0/0')::text end as position`,
       );
       const position = rows[0]?.position ?? null;
-      if (position === null) throw new NoReplicaError('it is no streaming replica');
+      if (position === null) throw new NoReplicaError('it is not a streaming replica');
       return BigInt(position);
     } catch (error) {
       await this[Symbol.asyncDispose]();
@@ -251,11 +253,12 @@ async function readPrimaryPosition(primary: Db): Promise<bigint> {
   return BigInt(rows[0]?.position ?? 0);
 }
 
-/** Describes the replica's state in a few words. */
 export function describeReplica(state: ReplicaState): string {
-  if (state.is === 'away') return `away (${state.reason}): the primary answers`;
+  if (state.is === 'away') return `away (${state.reason}): reading from the primary`;
   const age = state.lagMs === null ? 'by an unknown time' : `${(state.lagMs / 1_000).toFixed(1)} s`;
-  return state.is === 'used' ? `used, at most ${age} behind` : `behind ${age}: the primary answers`;
+  return state.is === 'used'
+    ? `used, at most ${age} behind`
+    : `behind ${age}: reading from the primary`;
 }
 
 /** Checks a replica's position once. */
@@ -265,6 +268,6 @@ export async function examineReplica(url: string): Promise<{ problem: string | n
     await probe.replayed();
     return { problem: null };
   } catch (error) {
-    return { problem: error instanceof NoReplicaError ? error.message : 'it does not answer' };
+    return { problem: error instanceof NoReplicaError ? error.message : 'it does not respond' };
   }
 }

@@ -6,7 +6,6 @@
 import { Bag, type BagMember } from '../memory/bag.ts';
 
 export type AbortWatcher = BagMember & {
-  /** Called when the signal aborts. */
   aborted(reason: unknown): void;
 };
 

@@ -75,7 +75,7 @@ function parseEntry(text: string): Entry | string {
       : { kind: 'range', range };
   }
   if (isIP(text) !== 0) {
-    if (text.includes('%')) return `${quoted} has a zone; give the address alone`;
+    if (text.includes('%')) return `${quoted} has a zone; give only the address`;
     return { kind: 'address', address: canonicalAddress(text), port: null };
   }
   const [, bracketed, plain, digits] = /^(?:\[([^[\]]*)\]|([^:[\]]*)):(\d{1,5})$/.exec(text) ?? [];

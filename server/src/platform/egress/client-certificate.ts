@@ -17,7 +17,7 @@ export function noteDemandedCertificate(socket: Socket): void {
   if (!(socket instanceof TLSSocket) || socket.getSharedSigalgs().length === 0) return;
   socket.prependOnceListener('end', () => {
     if (socket.readableDidRead) return;
-    socket.destroy(Object.assign(new Error('a client certificate is demanded'), { code }));
+    socket.destroy(Object.assign(new Error('a client certificate is required'), { code }));
   });
   socket.prependOnceListener('error', (error) => {
     if (!socket.readableDidRead) Object.assign(error, { code });

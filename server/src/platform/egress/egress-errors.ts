@@ -37,7 +37,7 @@ export class BlockedAddressError extends EgressError {
   readonly address: string;
 
   constructor(target: { host: string; port: number; address: string }) {
-    super('blocked_address', `${target.host} does not lead to a public address`);
+    super('blocked_address', `${target.host} does not resolve to a public address`);
     this.host = target.host;
     this.port = target.port;
     this.address = target.address;

@@ -47,7 +47,7 @@ export async function openResponse(
     if (new URL(location).origin !== exchange.url.origin) headers = {};
     url = location;
   }
-  throw new EgressError('too_many_redirects', `over ${request.maxRedirects} redirects`);
+  throw new EgressError('too_many_redirects', `more than ${request.maxRedirects} redirects`);
 }
 
 /** Sends the request and waits for the headers. */
@@ -62,7 +62,9 @@ async function begin(
   const { totalTimeoutMs } = request;
   // The error is created on demand: its stack would cost more than the rest of this function.
   const onDeadline = (): void =>
-    controller.abort(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
+    controller.abort(
+      new EgressError('timeout', `no response within ${totalTimeoutMs} ms: ${host}`),
+    );
   const timer = setTimeout(onDeadline, totalTimeoutMs);
   const onAbort = (): void => controller.abort(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
@@ -123,7 +125,10 @@ async function* limited(exchange: Exchange, maxBodyBytes: number): AsyncGenerato
     for await (const chunk of bytesOf(exchange.response.body)) {
       sizeBytes += chunk.length;
       if (sizeBytes > maxBodyBytes) {
-        throw new EgressError('too_large', `over ${maxBodyBytes} bytes: ${exchange.url.hostname}`);
+        throw new EgressError(
+          'too_large',
+          `more than ${maxBodyBytes} bytes: ${exchange.url.hostname}`,
+        );
       }
       yield chunk;
     }

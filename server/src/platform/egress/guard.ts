@@ -53,7 +53,7 @@ export async function judgeTarget(
 ): Promise<readonly LookupAddress[]> {
   const addresses = await resolveHost(guard.lookup, host, signal).catch((error: unknown) => {
     if (signal?.aborted === true) throw signal.reason;
-    throw new EgressError('dns_error', `can't resolve ${host}`, error);
+    throw new EgressError('dns_error', `cannot resolve ${host}`, error);
   });
   if (addresses.length === 0) throw new EgressError('dns_error', `${host} has no address`);
   for (const { address } of addresses) judgeAddress(guard, host, port, address);
@@ -68,7 +68,7 @@ function judgeAddress(guard: Guard, host: string, port: number, address: string)
     throw error;
   }
   if ((port < 1_024 && port !== 80 && port !== 443) || refusedPorts.has(port)) {
-    throw new EgressError('invalid_url', `port ${port} is not for HTTP`);
+    throw new EgressError('invalid_url', `port ${port} is not allowed for HTTP`);
   }
 }
 
@@ -170,7 +170,7 @@ export async function judgeBroker(
     guard.allow.allows({ host, port, address }),
   );
   if (plainSchemes.has(url.protocol) && !isNamed) {
-    throw new EgressError('invalid_url', `${host} needs TLS, since it is outside of your network`);
+    throw new EgressError('invalid_url', `${host} requires TLS, since it is outside your network`);
   }
   return { host, port, address: first.address };
 }

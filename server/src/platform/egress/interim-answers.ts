@@ -45,7 +45,9 @@ export function dropInterimAnswers(socket: Socket): Socket {
         held = null;
         isAnswerDue = false;
         // Bytes that are not HTTP end the exchange as a protocol violation.
-        return dropped > maxInterimAnswers ? Buffer.from('too many interim answers\r\n\r\n') : rest;
+        return dropped > maxInterimAnswers
+          ? Buffer.from('too many interim responses\r\n\r\n')
+          : rest;
       }
     }
   };

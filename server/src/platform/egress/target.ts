@@ -18,20 +18,22 @@ export function parseTarget(
   const refuse = (reason: string): never => {
     throw new EgressError('invalid_url', reason);
   };
-  if (text.length > maxUrlLength) refuse(`the URL has over ${maxUrlLength} characters`);
+  if (text.length > maxUrlLength) refuse(`the URL has more than ${maxUrlLength} characters`);
   // The parser silently drops or trims these, so a URL that contains one is not what it looks like.
-  if (/[\s\\\p{Cc}]/u.test(text)) refuse('the URL holds white space, a backslash or a control');
+  if (/[\s\\\p{Cc}]/u.test(text))
+    refuse('the URL contains whitespace, a backslash or a control character');
   // It would also repair `https:example.com` and `https:///example.com`.
   if (!/^[a-z]+:\/\/[^/]/i.test(text) || !URL.canParse(text)) refuse('not an absolute URL');
   const url = new URL(text);
   if (!schemes.includes(url.protocol)) {
     refuse(`the URL must start with ${schemes.map((scheme) => `${scheme}//`).join(' or ')}`);
   }
-  if (url.username !== '' || url.password !== '') refuse('the URL holds a user name or password');
-  if (url.hash !== '') refuse('the URL holds a fragment');
+  if (url.username !== '' || url.password !== '')
+    refuse('the URL contains a user name or password');
+  if (url.hash !== '') refuse('the URL contains a fragment');
   if (url.hostname.endsWith('.')) refuse('the host ends with a dot');
-  if (!isPossibleHost(url.hostname)) refuse('no such host can exist');
-  if (url.port === '0') refuse('port 0 is not for HTTP');
+  if (!isPossibleHost(url.hostname)) refuse('the host name is not valid');
+  if (url.port === '0') refuse('port 0 is not allowed');
   return { url, host: bareHost(url.hostname) };
 }
 
@@ -41,7 +43,6 @@ function isPossibleHost(host: string): boolean {
   return host.length <= 253 && host.split('.').every((label) => /^[a-z\d_-]{1,63}$/i.test(label));
 }
 
-/** The parts of a target that a request needs. */
 export type RequestTarget = {
   readonly protocol: string;
   readonly origin: string;

@@ -72,7 +72,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
     this.#onBegin = request.onBegin;
     const { totalTimeoutMs } = request;
     this.#timer = setTimeout(() => {
-      this.fail(new EgressError('timeout', `no answer within ${totalTimeoutMs} ms: ${host}`));
+      this.fail(new EgressError('timeout', `no response within ${totalTimeoutMs} ms: ${host}`));
     }, totalTimeoutMs);
     if (signal !== undefined) onAbort(signal, this);
   }
@@ -142,7 +142,7 @@ class Exchange implements Dispatcher.DispatchHandler, AbortWatcher {
     const answer = { status: this.#status, headers: this.#headers, body, truncated, elapsedMs };
     if (truncated) {
       this.#resolve(answer);
-      this.#end(new Error('the rest of the answer is not read'));
+      this.#end(new Error('the rest of the response is not read'));
       return;
     }
     this.#release();

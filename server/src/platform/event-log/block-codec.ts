@@ -24,7 +24,6 @@ export function decodeBlock<Event>(bytes: Uint8Array, leftOut: readonly number[]
   return withoutPlaces(JSON.parse(blockText(bytes)) as Event[], leftOut);
 }
 
-/** The JSON of a block. */
 export function blockText(bytes: Uint8Array): string {
   return zstdDecompressSync(bytes).toString('utf8');
 }

@@ -1,4 +1,3 @@
-/** The parts of the event log's conformance suite. */
 import { randomUUID } from 'node:crypto';
 import type { BlockDraft, EventLog, LogPosition, ReadLimits } from './event-log.ts';
 

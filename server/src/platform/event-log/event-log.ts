@@ -57,7 +57,6 @@ export type StoredBlock<Event> = Omit<LogBlock<Event>, 'events'> & {
   readonly decode: () => readonly Event[] | null;
 };
 
-/** Events of one organization that are to become a block. */
 export type BlockDraft<Event> = { readonly organizationId: string; readonly events: Event[] };
 
 /**
@@ -73,7 +72,6 @@ export type ReadLimits = {
   readonly limitEvents: number;
   /** Skips the blocks of all other organizations. */
   readonly organizationId?: string;
-  /** Reads no farther than this position. */
   readonly until?: LogPosition;
   /** Skips blocks received at this moment (ms since the Unix epoch) or later. */
   readonly receivedBefore?: number;
@@ -95,8 +93,8 @@ export type Backlog = {
 };
 
 /**
- * How one position relates to another. `apart`: neither is behind the other, because each includes
- * blocks that the other lacks.
+ * The relation of one position to another. `apart`: neither is behind the other, because each
+ * includes blocks that the other lacks.
  */
 export type LogOrder = 'same' | 'before' | 'after' | 'apart';
 
@@ -149,7 +147,6 @@ export type EventLog<Event extends LogEntry> = {
    * The age of the oldest unread event in milliseconds, as in `backlog`, for the cost of one page.
    */
   lagMs(position: LogPosition): Promise<number>;
-  /** The number of events in the log. */
   countEvents(): Promise<number>;
   /**
    * The first day for which the log holds all events, in milliseconds since the Unix epoch: −∞
@@ -172,7 +169,6 @@ export type EventLog<Event extends LogEntry> = {
   expire(retentionMs: number, signal: AbortSignal): Promise<void>;
   /** Removes an event id from the ledger, so that no trace of it remains. */
   forgetId(tx: Tx, organizationId: string, eventId: string): Promise<void>;
-  /** The size of the ledger. */
   measureLedger(): Promise<readonly GenerationSize[]>;
   /** Creates what the first `append` needs. Cheap if it exists. */
   prepare(): Promise<void>;

@@ -28,7 +28,6 @@ export function extend<Extension>(
   return { point, extension };
 }
 
-/** Returns all extensions of a point. */
 export type ExtensionsOf = <Extension>(point: ExtensionPoint<Extension>) => readonly Extension[];
 
 /** Collects extensions from the contributions of all features. */

@@ -44,7 +44,6 @@ export type Viewer = { readonly organizationId: string; readonly userId: string 
 /** Removes what a feature stores about a viewer outside its projections. Must be idempotent. */
 export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>;
 
-/** A permanently deleted item. */
 export type DeletedItem = {
   readonly organizationId: string;
   readonly contentId: string;
@@ -59,7 +58,7 @@ export type DeletedItem = {
  */
 export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
 
-/** What a feature adds to the service. */
+/** The parts that a feature adds to the service. */
 export type Contribution = {
   /**
    * Adds the routes; called only in processes with the role `api`. Resources put on `opened` are
@@ -138,11 +137,9 @@ export function defineFeature<
 /** A job that writes files of the item whose id is in a field of its payload. */
 export type FileWriter = { readonly name: string; readonly field: string };
 
-/** What a feature needs from all features together, without knowing any of them. */
+/** Services combined from all features, which a feature can use without knowing any of them. */
 export type EveryFeature = {
-  /** Makes every feature forget a viewer. */
   readonly eraseViewer: EraseViewer;
-  /** Makes every feature forget permanently deleted items. */
   readonly purgeItems: PurgeItems;
   /** The jobs of all features that write files of items. */
   readonly fileWriters: () => readonly FileWriter[];

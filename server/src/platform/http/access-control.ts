@@ -94,14 +94,14 @@ function requireRole(
   const lowest = lowestRole({ scope: scopeOfRoute(request, scopeOf), role: config.role });
   if (isAtLeast(role, lowest)) return;
   throw new ApiError('FORBIDDEN', {
-    message: `This needs the role ${lowest}, and yours is ${role}.`,
+    message: `This requires the role ${lowest}. Your role is ${role}.`,
   });
 }
 
 /** @throws ApiError FORBIDDEN before the resource is looked up */
 function requireKey(request: FastifyRequest, { scopes }: Principal, scopeOf: ScopeOf): void {
   if (request.routeOptions.config.access === 'person') {
-    throw new ApiError('FORBIDDEN', { message: 'This is for people who are signed in.' });
+    throw new ApiError('FORBIDDEN', { message: 'This requires a signed-in person.' });
   }
   if (scopes === null) return;
   const needed = scopeOfRoute(request, scopeOf);
@@ -109,8 +109,8 @@ function requireKey(request: FastifyRequest, { scopes }: Principal, scopeOf: Sco
   throw new ApiError('FORBIDDEN', {
     message:
       needed === null
-        ? 'This route needs a key without scopes.'
-        : `This route needs a key with the scope ${needed}.`,
+        ? 'This route requires a key without scopes.'
+        : `This route requires a key with the scope ${needed}.`,
   });
 }
 

@@ -11,7 +11,7 @@ export const addressLimitSettings = {
     parse: limit,
     fallback: '3000',
     about:
-      'Requests without a key from one address in any 60 seconds, on each process, for the pages of the console, of the guides and of shared reports. 0: no limit.',
+      'Maximum number of requests without a key from one address in any 60 seconds, on each process, for the pages of the console, the guides and shared reports. 0: no limit.',
     reloads: true,
   }),
   viewerAddressLimit: setting({

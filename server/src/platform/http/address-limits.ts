@@ -51,7 +51,7 @@ export function createAddressLimits(
     if (retryAfterMs === 0) return;
     onRefused(kind);
     throw new ApiError('RATE_LIMITED', {
-      message: `An address is limited to ${limit} such requests in ${windowSeconds} seconds.`,
+      message: `Each address is limited to ${limit} such requests in ${windowSeconds} seconds.`,
       headers: {
         'retry-after': String(Math.ceil(retryAfterMs / 1_000)),
         // Players on pages of other origins must be able to read why a file was refused.

@@ -22,7 +22,6 @@ export type Client = {
 };
 
 export type ProxyRules = {
-  /** The header in which proxies name the client. */
   readonly addressHeader: string;
   /** Names of ranges, addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
@@ -55,7 +54,7 @@ export function proxyList(): Parser<readonly string[]> {
     const entries = raw.split(',').map((entry) => entry.trim());
     return entries.every((entry) => rangesOf(entry) !== null)
       ? { value: entries }
-      : { problem: 'a comma list of loopback, private, none, addresses and CIDR ranges' };
+      : { problem: 'a comma-separated list of loopback, private, none, addresses and CIDR ranges' };
   };
 }
 

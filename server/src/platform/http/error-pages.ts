@@ -3,30 +3,29 @@ import { errorDetailExample, type ErrorKind } from './errors.ts';
 import type { HttpApp } from './app.ts';
 import { redirectTo } from './relative-redirect.ts';
 
-/** Advice by status, for codes without advice of their own. */
 const adviceByStatus: Record<number, string> = {
-  400: 'Correct the request. `error.details` names each wrong field, up to 20 of them. The same request fails again, so do not retry it.',
-  401: 'Send a key that works in the header `Authorization: Bearer <key>`. `reelfeed keys create` makes one.',
-  403: 'Use a key that may do this: a secret key, or one with the scope that the message names. The answer is the same whether or not the resource exists.',
-  404: 'Check the path and the id. An id of another organization is answered like an unknown one.',
-  405: 'Use one of the methods in the `Allow` header of the answer.',
-  408: 'Send the request again, on a connection that is fast enough.',
-  409: 'Read the resource: its state does not allow this now. Retry when the state has changed.',
+  400: 'Correct the request. `error.details` lists up to 20 invalid fields. Do not retry the same request: it would fail again.',
+  401: 'Send a valid key in the header `Authorization: Bearer <key>`. `reelfeed keys create` creates one.',
+  403: 'Use a key with the required permission: a secret key, or one with the scope that the message names. The response is the same whether or not the resource exists.',
+  404: 'Check the path and the id. An id of another organization is treated like an unknown id.',
+  405: 'Use one of the methods in the `Allow` header of the response.',
+  408: 'Send the request again over a faster connection.',
+  409: 'Read the resource: its current state does not allow this. Retry when the state has changed.',
   412: 'Read the resource again, apply the change to its new version and send it with the new `ETag`.',
-  413: 'Send less. The description of the route names its limit.',
-  415: 'Send the `Content-Type` that the description of the route names, without a `Content-Encoding`.',
-  416: 'Ask for a range within the size that `Content-Range` of the answer names.',
+  413: 'Send a smaller body. The description of the route gives its limit.',
+  415: 'Send the `Content-Type` given in the description of the route, without a `Content-Encoding`.',
+  416: 'Request a range within the size given in the `Content-Range` of the response.',
   417: 'Leave out the header `Expect`, or send `Expect: 100-continue`.',
-  422: 'The request is well-formed, but can not be carried out with this content. Do not retry it unchanged.',
-  429: 'Wait for the seconds in `Retry-After`, then send the request again. `RateLimit` tells what is left.',
+  422: 'The request is well-formed but cannot be processed with this content. Do not retry it unchanged.',
+  429: 'Wait for the number of seconds in `Retry-After`, then send the request again. `RateLimit` gives the remaining quota.',
   431: 'Send fewer or shorter headers.',
-  460: 'Send the same part again: it was damaged on its way.',
-  500: 'Retry later, with the same `Idempotency-Key` for a change. When it stays, look up `meta.requestId` in the log of the service.',
-  503: 'Wait for the seconds in `Retry-After`, then send the request again with the same `Idempotency-Key`. Nothing was changed unless an answer said so.',
+  460: 'Send the same part again: it was damaged in transit.',
+  500: 'Retry later, using the same `Idempotency-Key` for changes. If the error persists, look up `meta.requestId` in the log of the service.',
+  503: 'Wait for the number of seconds in `Retry-After`, then send the request again with the same `Idempotency-Key`. Nothing was changed unless a response says so.',
   507: 'Free some space on the disk of the service, or lower `REELFEED_MIN_FREE_BYTES`. Nothing was stored.',
 };
 
-/** How a client should handle an error, with code in backticks. */
+/** Advice to clients on handling an error, with code in backticks. */
 export function adviceFor({ status, advice }: ErrorKind): string {
   return advice ?? adviceByStatus[status] ?? 'Do not retry the request unchanged.';
 }
@@ -77,8 +76,8 @@ function indexBody(errors: readonly ErrorKind[]): string {
       `<tr><td>${status}</td><td><a href="errors/${code}">${code}</a></td><td>${escape(message)}</td></tr>`,
   );
   return [
-    '<p>A failure is <code>{ "error": { "code", "message", "details" }, "meta": { "requestId" } }</code>.',
-    'Decide by <code>code</code>; the message is for people and may change.</p>',
+    '<p>Errors have the form <code>{ "error": { "code", "message", "details" }, "meta": { "requestId" } }</code>.',
+    'Rely only on <code>code</code>; the message is for people and may change.</p>',
     '<table><tr><th>Status</th><th>Code</th><th>Message</th></tr>',
     ...rows,
     '</table>',

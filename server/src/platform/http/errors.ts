@@ -7,7 +7,7 @@
 type ErrorRule = {
   readonly status: number;
   readonly message: string;
-  /** How a client should handle the error, if the status does not say it. Code in backticks. */
+  /** Advice to clients, if that of the status is not enough. Code in backticks. */
   readonly advice?: string;
 };
 
@@ -33,9 +33,9 @@ export const platformErrors = defineErrors({
   },
   KEY_REVOKED: { status: 401, message: 'This key has been revoked.' },
   KEY_EXPIRED: { status: 401, message: 'This key has expired.' },
-  FORBIDDEN: { status: 403, message: 'This route needs a secret key.' },
+  FORBIDDEN: { status: 403, message: 'This route requires a secret key.' },
   NOT_FOUND: { status: 404, message: 'There is no such resource.' },
-  METHOD_NOT_ALLOWED: { status: 405, message: 'This route does not have that method.' },
+  METHOD_NOT_ALLOWED: { status: 405, message: 'This route does not support that method.' },
   REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
   CONFLICT: { status: 409, message: 'The resource is in a state that does not allow this.' },
   IDEMPOTENCY_IN_FLIGHT: {
@@ -51,10 +51,10 @@ export const platformErrors = defineErrors({
     status: 415,
     message: 'The Content-Type of the request is not supported here.',
   },
-  RANGE_NOT_SATISFIABLE: { status: 416, message: 'The file does not reach that range.' },
+  RANGE_NOT_SATISFIABLE: { status: 416, message: 'The range is outside the file.' },
   EXPECTATION_FAILED: {
     status: 417,
-    message: 'The only expectation that this service meets is 100-continue.',
+    message: 'The only supported expectation is 100-continue.',
   },
   IDEMPOTENCY_MISMATCH: {
     status: 422,
@@ -63,10 +63,10 @@ export const platformErrors = defineErrors({
   RATE_LIMITED: { status: 429, message: 'Too many requests.' },
   HEADERS_TOO_LARGE: { status: 431, message: 'The request headers are too large.' },
   INTERNAL_ERROR: { status: 500, message: 'Something went wrong on our side.' },
-  UNAVAILABLE: { status: 503, message: 'The service is not available right now. Try again.' },
+  UNAVAILABLE: { status: 503, message: 'The service is temporarily unavailable. Try again.' },
   INSUFFICIENT_STORAGE: {
     status: 507,
-    message: 'The server has no room for these bytes. Nothing was stored.',
+    message: 'The server has no space for these bytes. Nothing was stored.',
   },
 });
 

@@ -55,7 +55,7 @@ export function addHealthRoutes(
 /** A check that hangs counts as failed. Problems are sentences without internal details. */
 async function runCheck({ name, check }: ReadinessCheck) {
   const timeout = Promise.withResolvers<string>();
-  const timer = setTimeout(() => timeout.resolve('does not answer'), checkTimeoutMs);
+  const timer = setTimeout(() => timeout.resolve('does not respond'), checkTimeoutMs);
   try {
     return { name, problem: await Promise.race([check(), timeout.promise]) };
   } catch (error) {

@@ -5,9 +5,8 @@ import { speakTls } from './secure-connections.ts';
 import { closeStalled, UnreadAnswers } from './unread-answers.ts';
 
 export type ListenerLimits = {
-  /** How long the headers of a request may take to arrive. */
   headersTimeoutMs: number;
-  /** How long a response may wait for a client that reads none of it. */
+  /** Maximum time that a response waits for a client that reads none of it. */
   stalledAnswerMs: number;
 };
 

@@ -96,7 +96,7 @@ function refuseForms(app: HttpApp): void {
  */
 function notJson(text: string, cause: Error): ApiError {
   const message = isJson(text)
-    ? 'The body must have no key named __proto__, and no constructor that holds prototype.'
+    ? 'The body must not contain a key named __proto__ or a constructor with a prototype.'
     : 'The body is not valid JSON.';
   return new ApiError('INVALID_REQUEST', { message, cause });
 }
@@ -126,7 +126,7 @@ function refuseEncoded({ headers }: FastifyRequest): void {
   const encoding = (headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') return;
   throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
-    message: 'Bodies of this route are not compressed.',
+    message: 'This route does not accept compressed bodies.',
     headers: { 'accept-encoding': 'identity' },
   });
 }
@@ -142,7 +142,7 @@ export function refuseBadShape(body: Buffer, checksNumbers: boolean): void {
 export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   const charset = /;\s*charset\s*=\s*"?([^";\s]+)/i.exec(request.headers['content-type'] ?? '');
   if (charset !== null && !/^utf-?8$/i.test(charset[1] ?? '')) {
-    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message: 'JSON is read as UTF-8 only.' });
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', { message: 'JSON must be encoded in UTF-8.' });
   }
   if (!isUtf8(body)) {
     throw new ApiError('INVALID_REQUEST', { message: 'The body is not valid UTF-8.' });
@@ -184,7 +184,7 @@ function refuseTinyChunks(request: FastifyRequest, reply: FastifyReply, payload:
     bytes += chunk.length;
     if (chunks <= maxTinyChunks || bytes >= chunks * tinyChunkBytes) return;
     payload.pause();
-    const message = `The body comes in more than ${maxTinyChunks} chunks of a few bytes.`;
+    const message = `The body arrived in more than ${maxTinyChunks} chunks of a few bytes.`;
     endArrivingBody(request, reply, new ApiError('INVALID_REQUEST', { message }));
   });
 }

@@ -45,7 +45,7 @@ test('nothing in a string counts, whatever it escapes', () => {
   assert.match(problemOf(String.raw`["\\",${nested(maxDepth)}]`) ?? '', /nested deeper/);
 });
 
-test('numbers that a double can not hold are refused', () => {
+test('numbers that a double cannot represent are rejected', () => {
   const refused = [
     '1e400',
     '-1e400',

@@ -114,9 +114,9 @@ function problemOfNumber(bytes: Uint8Array): string | null {
   const text = Buffer.from(bytes).toString('latin1');
   const value = Number(text);
   const shown = text.length > maxShownCharacters ? `${text.slice(0, maxShownCharacters)}…` : text;
-  if (value === Infinity) return `holds the number ${shown}, which is out of range`;
+  if (value === Infinity) return `contains the number ${shown}, which is out of range`;
   return isRounded(text, value)
-    ? `holds the integer ${shown}, which would be rounded: send it as a string`
+    ? `contains the integer ${shown}, which would be rounded: send it as a string`
     : null;
 }
 

@@ -11,7 +11,7 @@ export type CursorScope = {
   filter: Record<string, unknown> | null;
 };
 
-/** Where the next page starts, and the total that was counted for the first page. */
+/** The start of the next page, and the total that was counted for the first page. */
 export type CursorPosition = { after: readonly (string | number)[]; total: number };
 
 export type ListCursors = {
@@ -60,7 +60,7 @@ function inOrder(filter: CursorScope['filter']): unknown {
 
 export type PageQuery = { limit?: number; cursor?: string };
 
-/** How to read one list: `read` returns at most `limit` rows after `after`. */
+/** A list: `read` returns at most `limit` rows after `after`. */
 export type PageSource<Row, Item> = {
   count(): Promise<number>;
   read(limit: number, after: CursorPosition['after'] | null): Promise<Row[]>;

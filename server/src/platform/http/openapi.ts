@@ -36,11 +36,11 @@ export async function describeApi(
         title: 'Reelfeed',
         version: options.version,
         description:
-          'Short-form video feed service. Secret keys may call every route; publishable keys ' +
-          'only those marked so. Answers are `{ data, meta }`, failures `{ error, meta }`; each ' +
-          `error code has [a page of its own](${options.publicUrl}/docs/errors). A JSON body has at ` +
+          'Short-form video feed service. Secret keys may call every route; publishable keys may call ' +
+          'only those marked accordingly. Responses are `{ data, meta }`, errors `{ error, meta }`; each ' +
+          `error code has [its own page](${options.publicUrl}/docs/errors). A JSON body can have at ` +
           `most 1 MiB, ${maxDepth} levels, ${maxKeys} keys, and ${maxContainers} objects and lists. ` +
-          'Send integers beyond 2^53 as strings: numbers that a double can not hold are refused.',
+          'Send integers beyond 2^53 as strings: numbers that a double cannot represent are rejected.',
         contact: { name: 'Reelfeed', url: options.publicUrl },
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
@@ -156,7 +156,7 @@ function withIdempotencyKey(headers: unknown): unknown {
         type: 'string',
         maxLength: 255,
         description:
-          'With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again.',
+          'With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response.',
       },
     },
   };

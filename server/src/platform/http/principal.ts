@@ -35,12 +35,11 @@ export type Principal = {
 };
 
 /**
- * Who may call a route. `public` routes take no key at all; routes for a `person` require a session
- * of a signed-in person, with any role.
+ * The callers that a route admits. `public` routes take no key at all; routes for a `person`
+ * require a session of a signed-in person, with any role.
  */
 export type Access = 'secret' | 'publishable' | 'public' | 'person';
 
-/** A caller with a key. */
 export type KeyPrincipal = Principal & { keyId: ApiKeyId; person: null };
 
 /** Finds the principal of a bearer token. @throws ApiError with status 401 */
@@ -68,7 +67,7 @@ declare module 'fastify' {
     /** The scope that it needs, if it does not follow from path and method. */
     scope?: string;
     /**
-     * How requests without a secret key are limited by address; see address-limits.ts. Default:
+     * Rate limit by address for requests without a secret key; see address-limits.ts. Default:
      * `viewers` for routes that take a publishable key, otherwise `pages`.
      */
     limitedAs?: LimitedKind | 'nothing';
@@ -81,7 +80,7 @@ declare module 'fastify' {
     takesBeacons?: true;
     /** The route reads its body itself, for as long as bytes keep coming. */
     streamsBody?: true;
-    /** How the API description documents such a body, by Content-Type. */
+    /** Documentation of such a body in the API description, by Content-Type. */
     describedBody?: Record<string, { schema: object }>;
     /** The handler itself rejects NUL and lone surrogates, item by item. */
     checksText?: boolean;

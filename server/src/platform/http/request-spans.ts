@@ -50,7 +50,7 @@ function endSpan(span: Span, { principal }: FastifyRequest, { raw }: FastifyRepl
     'http.response.status_code': raw.statusCode,
     ...(principal !== null && { 'reelfeed.organization.id': principal.organizationId }),
   });
-  if (!raw.writableFinished) span.fail('the client has gone');
+  if (!raw.writableFinished) span.fail('the client disconnected');
   else if (raw.statusCode >= 500) span.fail(String(raw.statusCode));
   span.end();
 }

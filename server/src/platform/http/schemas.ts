@@ -32,7 +32,7 @@ export function Closed<T extends TProperties>(
 const Meta = Type.Object({ requestId: Type.String() });
 const ListMeta = Type.Object({
   requestId: Type.String(),
-  total: Type.Integer({ description: 'Items of the whole list, when its first page was read.' }),
+  total: Type.Integer({ description: 'Total number of items when the first page was read.' }),
   nextCursor: Nullable(Type.String()),
 });
 
@@ -62,7 +62,7 @@ export function errorAnswer(codes: readonly string[]) {
       }),
       meta: Meta,
     },
-    { title: 'Error', description: 'The failure; `details` names each wrong field.' },
+    { title: 'Error', description: 'The error; `details` lists each invalid field.' },
   );
 }
 
@@ -81,13 +81,18 @@ export function answers<const S extends Record<number, TSchema>>(successes: S): 
 
 export const pageQuery = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 20, description: 'Items on a page.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: 20,
+      description: 'Maximum number of items per page.',
+    }),
   ),
   cursor: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 4096,
-      description: '`meta.nextCursor` of the page before.',
+      description: '`meta.nextCursor` of the previous page.',
     }),
   ),
 };

@@ -69,7 +69,7 @@ test('plain HTTP gets one sentence, and other bytes end the connection', async (
     'GET /v1/feed HTTP/1.1\r\nHost: x\r\n\r\n',
   ]);
   assert.deepEqual([plain.statuses, plain.closed], [[400], true]);
-  assert.match(plain.text, /\r\n\r\nThis port speaks HTTPS, and the request was plain HTTP: /);
+  assert.match(plain.text, /\r\n\r\nThis port serves HTTPS, but the request was plain HTTP/);
   const garbage = await sendRaw(url.replace('https:', 'http:'), [Buffer.alloc(300, 7)]);
   assert.deepEqual([garbage.text.includes('HTTP'), garbage.closed], [false, true]);
   await until('no connection to be left', openConnections, (count) => count === 0);

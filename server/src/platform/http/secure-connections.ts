@@ -32,7 +32,7 @@ export function speakTls(server: Server, certificate: ServedCertificate): void {
 /** The response to a client that speaks plain HTTP on this port. */
 function plainAnswer(): string {
   const error = new ApiError('INVALID_REQUEST', {
-    message: 'This port speaks HTTPS, and the request was plain HTTP: use https://.',
+    message: 'This port serves HTTPS, but the request was plain HTTP. Use https://.',
   });
   const body = `${error.message}\n`;
   return (

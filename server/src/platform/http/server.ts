@@ -50,7 +50,6 @@ export type HttpServerOptions = KeyRules & {
   errors?: readonly ErrorKind[];
   /** Requests that the service sends to others, for the API description. */
   outgoing?: Readonly<Record<string, object>>;
-  /** Texts and examples for the API description. */
   texts?: DescriptionTexts;
   observe: RequestObserver;
   /** The proxies trusted to name a client's address. Default: none. */
@@ -59,11 +58,9 @@ export type HttpServerOptions = KeyRules & {
   isDraining: () => boolean;
   /** Whether new requests are refused. */
   isClosing: () => boolean;
-  /** How long a JSON body may take to arrive. */
   bodyTimeoutMs?: number;
-  /** How long the headers of a request may take to arrive. */
   headersTimeoutMs?: number;
-  /** How long a response may wait for a client that reads none of it. */
+  /** Maximum time that a response waits for a client that reads none of it. */
   stalledAnswerMs?: number;
 };
 
@@ -210,6 +207,6 @@ function sendClientsAway(
 function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const answer = translateError(error);
   if (answer.code === 'INTERNAL_ERROR') request.log.error({ err: error }, 'request failed');
-  else if (answer.cause !== undefined) request.log.debug({ err: answer.cause }, 'request refused');
+  else if (answer.cause !== undefined) request.log.debug({ err: answer.cause }, 'request rejected');
   return reply.status(answer.statusCode).headers(answer.headers).send(answer.envelope(request.id));
 }

@@ -35,8 +35,8 @@ export function refuseBadQuery(values: Record<string, unknown>): void {
   for (const [name, value] of Object.entries(values)) {
     if (typeof value === 'string' && value.includes('\0')) {
       throw new ApiError('VALIDATION_ERROR', {
-        message: `query.${name}: must not hold a NUL character`,
-        details: [{ path: `query.${name}`, message: 'must not hold a NUL character' }],
+        message: `query.${name}: must not contain a NUL character`,
+        details: [{ path: `query.${name}`, message: 'must not contain a NUL character' }],
       });
     }
   }
@@ -71,6 +71,7 @@ function collect(body: unknown, details: ErrorDetail[]): void {
 }
 
 function check(path: string, value: string, details: ErrorDetail[]): void {
-  if (value.includes('\0')) details.push({ path, message: 'must not hold a NUL character' });
-  else if (!value.isWellFormed()) details.push({ path, message: 'must not hold a lone surrogate' });
+  if (value.includes('\0')) details.push({ path, message: 'must not contain a NUL character' });
+  else if (!value.isWellFormed())
+    details.push({ path, message: 'must not contain a lone surrogate' });
 }

@@ -48,7 +48,7 @@ function fromFastify(error: FastifyError): ApiError {
 /** Messages for Fastify errors that clients may encounter. */
 const explain: Record<string, string> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'The body is not valid JSON.',
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is not as long as its Content-Length.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'The body is shorter than its Content-Length.',
   FST_ERR_BAD_URL: 'The path of the request is malformed.',
   FST_ERR_CTP_INVALID_MEDIA_TYPE:
     'The Content-Type of the request is not supported here. JSON needs application/json.',

@@ -69,7 +69,7 @@ function messageOf(problem: Problem, where: string): string {
     case 'const':
       return `must be one of ${allowedValues(problem)}`;
     case 'minProperties':
-      return 'must hold at least one field';
+      return 'must contain at least one field';
     case 'format':
       return `must be ${formatNames[String(problem.params['format'])] ?? 'valid'}`;
     case 'minItems':
@@ -77,7 +77,7 @@ function messageOf(problem: Problem, where: string): string {
     case 'maxItems':
       return `must have at most ${limitOf(problem)} ${plural('item', problem)}`;
     case 'uniqueItems':
-      return 'must not hold the same item twice';
+      return 'must not contain the same item twice';
     case 'minLength':
       return `must have at least ${limitOf(problem)} ${plural('character', problem)}`;
     case 'maxLength':
@@ -91,7 +91,7 @@ function messageOf(problem: Problem, where: string): string {
     case 'type':
       // In a query everything is text, unless a parameter is repeated.
       return where === 'querystring' && problem.params['type'] === 'string'
-        ? 'must be given once'
+        ? 'must be given exactly once'
         : `must be ${typeNames(problem)}`;
     default:
       return problem.message ?? 'is not valid';

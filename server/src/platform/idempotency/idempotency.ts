@@ -166,13 +166,12 @@ function requireReplayable(request: FastifyRequest, stored: StoredAnswer, print:
   if (!answersSecret(request) || isRecipient(principalOf(request), stored)) return;
   throw new ApiError('IDEMPOTENCY_MISMATCH', {
     message:
-      'Another key made the request with this Idempotency-Key, and its answer holds a secret.',
+      'Another key made the request with this Idempotency-Key, and its response contains a secret.',
   });
 }
 
 const secretAnswers = new WeakMap<object, boolean>();
 
-/** Whether the response schema of the route marks a secret. */
 function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
   if (schema === undefined) return false;
   const known = secretAnswers.get(schema) ?? hasSecrets(schema.response);

@@ -102,7 +102,6 @@ export async function releaseLeases(
   `.execute(tx);
 }
 
-/** Returns those of the given leases that are currently held. */
 export async function readHeldLeases(db: Db, names: readonly string[]): Promise<Set<string>> {
   const { rows } = await sql<{ name: string }>`
     select name from lease where name = any(${names}::text[]) and held_until > now()`.execute(db);

@@ -14,7 +14,10 @@ const retryAfterErrorMs = 500;
 /** The longest that the end of the process waits for a reader. */
 const lastLinesMs = 1_000;
 
-/** What happened until the log became writable again. `code` is that of the error, if any. */
+/**
+ * Summary of an interruption, reported once the log is writable again. `code` is that of the error,
+ * if any.
+ */
 export type LogGap = { readonly lines: number; readonly code: string | null };
 
 export class LogOutput {
@@ -36,7 +39,6 @@ export class LogOutput {
     process.once('exit', () => this.#writeLast());
   }
 
-  /** Lines dropped since the start. */
   get dropped(): number {
     return this.#dropped;
   }

@@ -50,8 +50,8 @@ export function createLogger(
       log.warn(
         { lines, ...(code !== null && { code }) },
         code === null
-          ? 'log lines were dropped because the reader of the log is too slow'
-          : 'the log can be written again; lines were dropped if it took long',
+          ? 'log lines dropped because the log reader is too slow'
+          : 'log output works again; lines may have been dropped',
       );
   }
   return log;

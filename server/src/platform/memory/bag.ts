@@ -26,7 +26,6 @@ export class Bag<Member extends BagMember> {
     return this.#members[member.place] === member;
   }
 
-  /** Adds a member that is not in the bag yet. */
   add(member: Member): void {
     member.place = this.#members.length;
     this.#members.push(member);

@@ -15,7 +15,7 @@ export function collectProcessMetrics(metrics: Metrics, version: string): Dispos
   metrics.collected({
     type: 'gauge',
     name: 'nodejs_eventloop_lag_seconds',
-    help: 'How late the event loop ran since the last scrape, by quantile.',
+    help: 'Event loop delay since the last scrape, by quantile.',
     labels: ['quantile'],
     collect: () => {
       const readings = [50, 99, 100].map((percent) => ({
@@ -33,25 +33,25 @@ export function collectProcessMetrics(metrics: Metrics, version: string): Dispos
   gauge(
     metrics,
     'process_start_time_seconds',
-    'Start of the process in Unix time.',
+    'Start time of the process in Unix time.',
     () => performance.timeOrigin / 1_000,
   );
   metrics.collected({
     type: 'gauge',
     name: 'process_open_fds',
-    help: 'Open file descriptors, on systems that tell.',
+    help: 'Open file descriptors, where available.',
     collect: async () => countDescriptors(),
   });
   gauge(
     metrics,
     'nodejs_active_resources',
-    'Timers, sockets and requests that keep the process up.',
+    'Active timers, sockets and requests that keep the process alive.',
     () => process.getActiveResourcesInfo().length,
   );
   metrics
     .gauge({
       name: 'build_info',
-      help: 'Always 1; the labels say what runs.',
+      help: 'Always 1; the labels describe the running version.',
       labels: ['version', 'node'],
     })
     .set(1, { version, node: process.version });
@@ -66,7 +66,7 @@ function collectMemoryAndProcessor(metrics: Metrics): void {
   metrics.collected({
     type: 'gauge',
     name: 'nodejs_memory_bytes',
-    help: 'Memory inside the process by kind.',
+    help: 'Memory of the process by kind.',
     labels: ['kind'],
     collect: () => {
       const { heapTotal, heapUsed, external, arrayBuffers } = process.memoryUsage();
@@ -82,7 +82,7 @@ function collectMemoryAndProcessor(metrics: Metrics): void {
   metrics.collected({
     type: 'counter',
     name: 'process_cpu_seconds_total',
-    help: 'Processor time of the process by mode.',
+    help: 'CPU time of the process by mode.',
     labels: ['mode'],
     collect: () => {
       const { user, system } = process.cpuUsage();

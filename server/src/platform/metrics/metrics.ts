@@ -122,7 +122,7 @@ class Metrics {
         } catch (error) {
           this.reset();
           this.remove({});
-          log.warn({ err: error, metric: options.name }, 'metric could not be collected');
+          log.warn({ err: error, metric: options.name }, 'could not collect a metric');
         }
       },
     });
@@ -138,7 +138,7 @@ class Metrics {
     const { name, help, labels = [], maxSeries = defaultMaxSeries } = options;
     checkNames(name, labels, type);
     const labelNames: string[] = [...labels];
-    if (this.#registry.getSingleMetric(name)) throw new Error(`metric exists already: ${name}`);
+    if (this.#registry.getSingleMetric(name)) throw new Error(`metric already exists: ${name}`);
     let warned = false;
     const onOverflow = (): void => {
       if (!warned) this.#log.warn({ metric: name, maxSeries }, 'metric has too many label sets');
@@ -182,11 +182,11 @@ function boundLabels(
 
 function checkNames(name: string, labels: readonly string[], type: string): void {
   const valid = /^[a-z][a-z0-9_]*$/;
-  if (!valid.test(name)) throw new Error(`not a name for a metric: ${name}`);
+  if (!valid.test(name)) throw new Error(`invalid metric name: ${name}`);
   const unfit = labels.find((label) => !valid.test(label) || label === 'le');
-  if (unfit !== undefined) throw new Error(`not a name for a label of ${name}: ${unfit}`);
+  if (unfit !== undefined) throw new Error(`invalid label name for ${name}: ${unfit}`);
   if ((type === 'counter') !== name.endsWith('_total')) {
-    throw new Error(`counters end in _total, and nothing else does: ${name}`);
+    throw new Error(`counters, and only counters, must end in _total: ${name}`);
   }
 }
 
@@ -196,7 +196,7 @@ function inTime<T>(collect: (signal: AbortSignal) => T | Promise<T>): Promise<T>
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const timer = setTimeout(() => {
     controller.abort();
-    reject(new Error(`took over ${collectTimeoutMs} ms`));
+    reject(new Error(`took more than ${collectTimeoutMs} ms`));
   }, collectTimeoutMs);
   // Called inside a promise, so that a synchronous throw of a collector becomes a rejection too.
   Promise.resolve()

@@ -64,7 +64,10 @@ describe('accounts', () => {
     const path = join(folder.path, 'data');
     await withPostgres(path, ({ connection }) => query(connection, 'create table kept ()'));
     // Handing the cluster over is pointless while the user can't reach it.
-    await assert.rejects(startService(path, { command }), /the folder .* is closed to that user/);
+    await assert.rejects(
+      startService(path, { command }),
+      /the folder .* is not accessible to that user/,
+    );
     assert.equal((await stat(join(path, 'postgres'))).uid, 0);
     await chmod(folder.path, 0o711);
     for (let round = 0; round < 2; round++) {

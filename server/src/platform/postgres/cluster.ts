@@ -89,9 +89,12 @@ async function firstThatWorks(
       failures.push(`As ${describeAccount(account)}: ${error.message}`);
     }
   }
-  const reason = processUid() === 0 ? 'PostgreSQL refuses root, and every other way failed.' : '';
+  const reason =
+    processUid() === 0
+      ? 'PostgreSQL refuses to run as root, and all other ways to start it failed.'
+      : '';
   throw new EmbeddedPostgresError(
-    ["The embedded database can't run.", reason, ...failures, MEND].filter(Boolean).join('\n'),
+    ['The embedded database cannot run.', reason, ...failures, MEND].filter(Boolean).join('\n'),
   );
 }
 
@@ -106,11 +109,11 @@ function checkMajor(folder: string, major: string, binaries: Binaries): void {
   if (major === binaries.major) return;
   const isOlder = Number(major) < Number(binaries.major);
   throw new EmbeddedPostgresError(
-    `The database in ${folder} was made by PostgreSQL ${major}, and this release carries ` +
+    `The database in ${folder} was created by PostgreSQL ${major}, but this release includes ` +
       `PostgreSQL ${binaries.version}: ` +
       (isOlder
         ? 'run `npx reelfeed upgrade-database`.'
-        : 'start the release that made it, or a newer one.'),
+        : 'start the release that created it, or a newer one.'),
   );
 }
 
@@ -118,7 +121,7 @@ function checkMajor(folder: string, major: string, binaries: Binaries): void {
 async function checkNoUpgrade(dataDirectory: string): Promise<void> {
   if ((await clusterMajor(join(dataDirectory, UPGRADED_FOLDER))) === undefined) return;
   throw new EmbeddedPostgresError(
-    `An upgrade of the database in ${dataDirectory} was cut short: run \`npx reelfeed upgrade-database\`.`,
+    `An upgrade of the database in ${dataDirectory} was interrupted: run \`npx reelfeed upgrade-database\`.`,
   );
 }
 
@@ -136,8 +139,8 @@ async function checkReach(
     const passBit = uid === account.uid ? 0o100 : gid === account.gid ? 0o010 : 0o001;
     if (mode & passBit) continue;
     throw new EmbeddedPostgresError(
-      `the folder ${folder} is closed to that user. Use a data directory in a place that every ` +
-        'user can reach, such as /var/lib/reelfeed.',
+      `the folder ${folder} is not accessible to that user. Use a data directory that every ` +
+        'user can access, such as /var/lib/reelfeed.',
     );
   }
 }

@@ -59,7 +59,7 @@ export async function createCluster(
     const invocation = invocationFor(account, options.binaries.initdb, args);
     const result = await runProgram(invocation, { timeoutMs: INITDB_TIMEOUT_MS }, signal);
     if (result.exitCode !== 0) {
-      throw new EmbeddedPostgresError(`initdb could not make the database: ${result.stderr}`);
+      throw new EmbeddedPostgresError(`initdb could not create the database: ${result.stderr}`);
     }
     await rename(staging, folder);
     await syncFolder(dirname(folder));

@@ -13,7 +13,6 @@ export type EmbeddedPostgresProblem = {
 };
 
 export type EmbeddedPostgresDescription = {
-  /** The npm package with the programs for this platform. */
   readonly packageName: string;
   /** The folder with the programs; undefined if the package is not installed. */
   readonly nativeFolder: string | undefined;
@@ -81,7 +80,7 @@ async function candidateAccounts(): Promise<readonly Account[]> {
 function explain(failure: ProbeFailure, account: Account): EmbeddedPostgresProblem {
   if (failure.accountFailed) {
     return {
-      problem: `The programs can't be started as ${describeAccount(account)}: ${failure.reason}.`,
+      problem: `The programs cannot be started as ${describeAccount(account)}: ${failure.reason}.`,
       mend:
         processUid() === 0
           ? 'Start the service as an ordinary user, or install util-linux and allow user namespaces.'
@@ -89,9 +88,9 @@ function explain(failure: ProbeFailure, account: Account): EmbeddedPostgresProbl
     };
   }
   return {
-    problem: `The programs don't start where they are installed: ${failure.reason}.`,
+    problem: `The programs do not start where they are installed: ${failure.reason}.`,
     mend:
-      'A start will try a private copy in the data directory. To avoid the copy, let npm run the ' +
+      'The service will try a private copy in the data directory. To avoid the copy, let npm run the ' +
       "package's install script and give the server's user read access to node_modules.",
   };
 }

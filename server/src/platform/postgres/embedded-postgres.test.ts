@@ -81,7 +81,7 @@ describe('starting', () => {
     await writeFile(file, 'wrong\n');
     await assert.rejects(
       withPostgres(folder.path, async () => undefined),
-      /doesn't accept the password/,
+      /does not accept the password/,
     );
     assert.deepEqual(await serverProcesses(folder.path), []);
   });

@@ -46,7 +46,6 @@ export class EmbeddedPostgres implements AsyncDisposable {
   readonly superuserConnection: EmbeddedConnection;
   /** The server's version, for example '18.4'. */
   readonly version: string;
-  /** The folder of the server's files. */
   readonly folder: string;
   #server: ServerProcess | undefined;
   readonly #supervisor: AsyncDisposable;
@@ -127,7 +126,7 @@ export async function startEmbeddedPostgres(
     database: DATABASE,
   };
   if (password.isNew && !cluster.isNew) {
-    log.warn(`${PASSWORD_FILE} was missing; giving the database a new password`);
+    log.warn(`${PASSWORD_FILE} is missing; setting a new database password`);
     await clearLeftovers(cluster.folder, socketFolder, log, signal);
     await resetPassword({ ...cluster, roles: [SUPERUSER, ROLE], password: password.value }, signal);
   }
@@ -149,7 +148,7 @@ export async function startEmbeddedPostgres(
   }
 }
 
-/** How to start the server of a cluster. */
+/** Options for starting the server of a cluster. */
 export function launchOf(
   cluster: Cluster,
   socketFolder: string,

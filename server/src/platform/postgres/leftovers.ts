@@ -51,10 +51,10 @@ export async function clearLeftovers(
   const file = await readPostmasterFile(cluster);
   const pids = await clusterProcesses(cluster, file);
   if (file && pids.includes(file.pid)) {
-    log.warn({ postmaster: file.pid }, 'stopping the PostgreSQL server of an earlier run');
+    log.warn({ postmaster: file.pid }, 'stopping the PostgreSQL server of a previous run');
     await stopOrphan(cluster, file, signal);
   } else if (pids.length > 0) {
-    log.warn({ pids }, 'ending PostgreSQL backends that have lost their server');
+    log.warn({ pids }, 'terminating orphaned PostgreSQL backends');
     await endProcesses(cluster, file, signal);
   }
   signal.throwIfAborted();
@@ -65,7 +65,7 @@ export async function clearLeftovers(
   if (left && isAlive(left.pid)) {
     log.warn(
       { pid: left.pid },
-      'removing a PostgreSQL lock file whose pid was given to another program',
+      'removing a stale PostgreSQL lock file whose pid belongs to another program',
     );
     await rm(join(cluster, 'postmaster.pid'), { force: true });
   }
@@ -99,8 +99,8 @@ export async function endProcesses(
   }
   const pids = await clusterProcesses(cluster, file);
   throw new EmbeddedPostgresError(
-    `Processes ${pids.join(', ')} of the PostgreSQL server in ${cluster} can't be ended. ` +
-      'They probably wait for a disk; check it, or restart the machine.',
+    `Cannot terminate the processes ${pids.join(', ')} of the PostgreSQL server in ${cluster}. ` +
+      'They are probably waiting for a disk. Check the disk, or restart the machine.',
   );
 }
 

@@ -50,7 +50,6 @@ export async function resetPassword(
   options: {
     readonly account: Account;
     readonly binaries: Binaries;
-    /** The cluster's folder. */
     readonly folder: string;
     readonly roles: readonly string[];
     readonly password: string;

@@ -20,7 +20,6 @@ import { ServerLog } from './server-log.ts';
 
 export type ServerLaunch = {
   readonly invocation: Invocation;
-  /** The cluster's folder. */
   readonly cluster: string;
   readonly socketFolder: string;
 };

@@ -66,8 +66,8 @@ async function connect(connection: EmbeddedConnection): Promise<Client & AsyncDi
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === '28P01') {
       throw new EmbeddedPostgresError(
-        `The database doesn't accept the password in ${PASSWORD_FILE}. Put the right file back, ` +
-          'or delete it: the next start then sets a new password.',
+        `The database does not accept the password in ${PASSWORD_FILE}. Restore the right file, ` +
+          'or delete it to set a new password at the next start.',
         { cause: error },
       );
     }

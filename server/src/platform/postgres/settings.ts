@@ -107,8 +107,8 @@ export async function checkDurability(client: Client): Promise<void> {
   });
   if (wrong.length === 0) return;
   throw new EmbeddedPostgresError(
-    `The embedded database could lose what it has confirmed: ${wrong.join(', ')}. ` +
-      'Remove what changes these settings (ALTER SYSTEM, ALTER ROLE or ALTER DATABASE).',
+    `The embedded database could lose committed data: ${wrong.join(', ')}. ` +
+      'Revert the changes to these settings (ALTER SYSTEM, ALTER ROLE or ALTER DATABASE).',
   );
 }
 

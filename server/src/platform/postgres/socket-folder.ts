@@ -52,7 +52,7 @@ export async function prepareSocketFolder(
     const found = await lstat(folder);
     if (!found.isDirectory() || (found.uid !== owner && found.uid !== processUid())) {
       throw new EmbeddedPostgresError(
-        `${folder} is needed for the database socket but belongs to user ${found.uid}. ` +
+        `${folder} is needed for the database socket, but belongs to user ${found.uid}. ` +
           'Remove it, or use a data directory with a shorter path.',
       );
     }

@@ -1,5 +1,6 @@
 /**
- * How far projections are behind the log. If a projection's partitions differ, the last one counts.
+ * Measures how far projections are behind the log. If a projection's partitions differ, the last
+ * one counts.
  */
 import type { Db } from '../database/database.ts';
 import type { Backlog, EventLog, LogEntry } from '../event-log/event-log.ts';

@@ -48,7 +48,7 @@ export function hasJoined<Event>(
   );
 }
 
-/** How far to read: a lane that is behind reads exactly up to the most advanced ones. */
+/** Determines how far to read: a lane that is behind reads exactly up to the most advanced ones. */
 export function aimOf<Event>(
   { run: { position } }: Lane<Event>,
   lanes: readonly Lane<Event>[],

@@ -19,7 +19,6 @@ import { everyPartition, partitionCount } from './partitions.ts';
 const presencePrefix = 'projector ';
 const partitionPrefix = 'projections ';
 
-/** The name of a partition's lease. */
 export function leaseOf(partition: number): string {
   return `${partitionPrefix}${partition}`;
 }

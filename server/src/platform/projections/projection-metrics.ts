@@ -10,17 +10,17 @@ export function observeProjections(
 ): (report: PassReport) => void {
   const passes = metrics.counter({
     name: 'projection_passes_total',
-    help: 'Passes of projections over the event log, by outcome.',
+    help: 'Projection passes over the event log by outcome.',
     labels: ['projection', 'outcome'],
   });
   const events = metrics.counter({
     name: 'projection_events_total',
-    help: 'Events that projections of this process have processed.',
+    help: 'Events processed by projections of this process.',
     labels: ['projection'],
   });
   const duration = metrics.histogram({
     name: 'projection_pass_duration_seconds',
-    help: 'Time taken to write a pass of a projection.',
+    help: 'Duration of writing a projection pass.',
     labels: ['projection'],
   });
   collectBacklogs(metrics, parts);
@@ -43,14 +43,14 @@ function collectBacklogs(metrics: Metrics, parts: BacklogParts): void {
   metrics.collected({
     type: 'gauge',
     name: 'projection_lag_seconds',
-    help: 'Age of the oldest block of the event log that a projection has not processed.',
+    help: 'Age of the oldest event log block not yet processed by a projection.',
     labels: ['projection'],
     collect: collect(({ ageMs }) => ageMs / 1_000),
   });
   metrics.collected({
     type: 'gauge',
     name: 'projection_lag_blocks',
-    help: 'Blocks of the event log that a projection has not processed, at most 10,000.',
+    help: 'Event log blocks not yet processed by a projection, at most 10,000.',
     labels: ['projection'],
     collect: collect(({ blocks }) => blocks),
   });

@@ -42,7 +42,7 @@ export type Item = { readonly organizationId: string; readonly contentId: string
 /** Removes expired rows. @returns how many, at most `limit` */
 export type Expiry = (tx: Tx, limit: number) => Promise<number>;
 
-/** How a projection is rebuilt from the log. */
+/** Methods for rebuilding a projection from the log. */
 export type RebuildPlan =
   | {
       readonly from: 'log';

@@ -45,7 +45,7 @@ export type ProjectorOptions<Event extends LogEntry> = {
   readonly projections: readonly Projection<Event>[];
   readonly hints?: Hints;
   readonly onPass?: (report: PassReport) => void;
-  /** How long other processes wait before they take over; for tests. */
+  /** Time that other processes wait before they take over; for tests. */
   readonly leaseMs?: number;
 };
 
@@ -240,7 +240,7 @@ class ProjectorLoop<Event extends LogEntry> {
     const isOvertaken = error instanceof OvertakenError || isContention(error);
     if (isOvertaken) {
       // Expected when two processes alternate, or a rebuild or an erasure intervenes.
-      log.debug({ err: error, projection }, 'a pass of a projection starts again');
+      log.debug({ err: error, projection }, 'retrying a projection pass');
     } else {
       const { delayMs, isNews } = pace.failed(
         lastSequence,
@@ -248,7 +248,7 @@ class ProjectorLoop<Event extends LogEntry> {
       );
       log[isNews ? 'error' : 'info'](
         { err: error, projection, firstSequence, lastSequence, delayMs },
-        'a projection cannot take a block of the event log; it waits there and tries again',
+        'a projection cannot process an event log block; it will retry that block',
       );
       await inTransaction(this.#options.db, (tx) => noteFailure(tx, projection, run.partitions));
     }

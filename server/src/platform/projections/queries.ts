@@ -6,7 +6,6 @@ import { readHeldLeases } from '../leases/leases.ts';
 import { leaseOf } from './partition-leases.ts';
 import { everyPartition } from './partitions.ts';
 
-/** Inserts the missing rows of these projections. */
 export async function insertProjections(tx: Tx, names: readonly string[]): Promise<void> {
   await sql`
     insert into projection (name, partition)
@@ -24,13 +23,13 @@ export type Progress = {
 };
 
 /**
- * How far the partitions of projections are, as a relation that statements of features may join. These
- * are the columns that they may rely on.
+ * The positions of the partitions of projections, as a relation that statements of features may
+ * join. These are the columns that they may rely on.
  */
 export const projectionRows = sql`
   (select name, partition, position, received_at from projection)`;
 
-/** How far these partitions of projections are, partitions ascending. */
+/** Returns the positions of these partitions of projections, partitions ascending. */
 export async function readProgress(
   db: Db,
   names: readonly string[],
@@ -154,7 +153,7 @@ export type ProjectionReport = {
 };
 
 /**
- * How far all projections are, or only one of them. A projection whose partitions differ has
+ * Returns the progress of all projections, or of only one. A projection whose partitions differ has
  * several entries.
  */
 export async function readProjections(db: Db, only?: string): Promise<ProjectionReport[]> {

@@ -77,7 +77,7 @@ export async function replaceTables(tx: Tx, schema: string, { tables }: Copied):
   }
 }
 
-/** How far a rebuild has come. `generation` belongs to the writer: see the column. */
+/** The progress of a rebuild. `generation` belongs to the writer: see the column. */
 export type ShadowProgress = { position: LogPosition; events: number; generation: number };
 
 export async function readShadowProgress(

@@ -18,7 +18,7 @@ export type Claim = { readonly jobId: number; readonly claimId: string };
 export async function selectNow(db: Db): Promise<string> {
   const { rows } = await sql<{ now: string }>`select now()::text as now`.execute(db);
   const now = rows[0]?.now;
-  if (now === undefined) throw new Error('the database did not tell its time');
+  if (now === undefined) throw new Error('the database did not return its time');
   return now;
 }
 

@@ -19,7 +19,7 @@ export async function runExhausted(
   const ended = new AbortController();
   try {
     const deadline = sleep(exhaustionTimeoutMs, ended.signal).then(() => {
-      if (!ended.signal.aborted) throw new Error('onExhausted took too long');
+      if (!ended.signal.aborted) throw new Error('onExhausted timed out');
     });
     const hook = job.exhausted(tx, payload, { jobId, organizationId, ...failure });
     await Promise.race([hook, deadline]);

@@ -57,7 +57,7 @@ export type JobContext = {
    * Writes the final effect and removes the job in one transaction, at most once. While the
    * database is unavailable it retries, so the effect must have no trace outside the transaction.
    *
-   * @throws LeaseLostError if another worker has the job, or the attempt is over
+   * @throws LeaseLostError if another worker has claimed the job, or the attempt is over
    * @throws whatever the effect throws; the attempt then still holds the job
    */
   finish(effect: (tx: Tx) => Promise<void>): Promise<void>;

@@ -42,7 +42,7 @@ export type AttemptResult = { readonly outcome: AttemptOutcome; readonly reason:
 export type JobRunOptions = {
   readonly db: Db;
   readonly log: Logger;
-  /** How long a handler may keep running after its signal has aborted. */
+  /** Time that a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
   /** Aborts when the process cannot wait for the database any longer. */
   readonly patience: AbortSignal;
@@ -93,7 +93,7 @@ export class JobRun {
   async execute(): Promise<AttemptResult> {
     const usedUp = this.claim.attempt > this.#job.retry.maxAttempts;
     const answer = usedUp
-      ? failed(this.claim.lastError ?? 'no attempt has answered', { retryable: false })
+      ? failed(this.claim.lastError ?? 'no attempt has finished', { retryable: false })
       : await this.#answer();
     this.#closed = true;
     if (this.#finished) return { outcome: 'done', reason: null };
@@ -101,7 +101,10 @@ export class JobRun {
     try {
       return await this.#settle(answer);
     } catch (error) {
-      this.#options.log.error({ err: error, ...this.#fields() }, 'job could not be settled');
+      this.#options.log.error(
+        { err: error, ...this.#fields() },
+        'could not store the outcome of a job',
+      );
       return { outcome: 'unsettled', reason: reasonOf(error) };
     }
   }
@@ -162,7 +165,7 @@ export class JobRun {
     await sleep(this.#options.graceMs, answered);
     const kind = this.#abortKind();
     if (!answered.aborted && kind !== 'shutdown') {
-      this.#options.log.error({ ...this.#fields(), kind }, 'job handler ignores its signal');
+      this.#options.log.error({ ...this.#fields(), kind }, 'job handler ignores its abort signal');
     }
     return failed(`did not end within ${this.#options.graceMs} ms of ${kind ?? 'its end'}`, {
       retryable: true,
@@ -197,7 +200,7 @@ export class JobRun {
           return true;
         });
         if (!removed && (await this.#doubtfulWrite()) === 'nothing') this.#lost = true;
-        if (this.#lost) throw new LeaseLostError('another worker has the job');
+        if (this.#lost) throw new LeaseLostError('another worker has claimed the job');
         this.#finished = true;
         return;
       } catch (error) {
@@ -266,7 +269,7 @@ export class JobRun {
         log.warn({ err: error, ...this.#fields() }, 'onExhausted failed and will be retried');
         return this.#persist({ outcome: 'retry', reason }, () => this.#reschedule(reason));
       }
-      log.error({ err: error, ...this.#fields() }, 'job failed without its onExhausted');
+      log.error({ err: error, ...this.#fields() }, 'job failed without running its onExhausted');
       return this.#persist(result, () =>
         inTransaction(db, (tx) => failClaimed(tx, this.claim, attempts, reason)),
       );

@@ -70,7 +70,6 @@ export async function promoteDueJobs(db: Db, limit: number): Promise<number> {
   return rows.length;
 }
 
-/** Returns which of these names have a waiting job. */
 export async function selectWaitingNames(db: Db, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select wanted.name from unnest(${names}::text[]) as wanted (name)

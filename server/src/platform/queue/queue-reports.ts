@@ -11,8 +11,8 @@ export type QueueStat = {
   /** Exact up to `maxCounted`. */
   readonly jobs: number;
   /**
-   * How long the oldest due job has been waiting; 0 if none is due. Only waiting jobs, and
-   * scheduled ones that no worker has promoted, can be due.
+   * Waiting time of the oldest due job; 0 if none is due. Only waiting jobs, and scheduled ones
+   * that no worker has promoted, can be due.
    */
   readonly oldestDueAgeMs: number;
 };

@@ -19,30 +19,28 @@ import { withinSpan, type Span, type Tracing } from '../tracing/tracing.ts';
 import { holdersOfShares } from './shared-places.ts';
 import { claimJob, promoteDueJobs, selectWaitingNames, type ClaimedJob } from './queries.ts';
 
-/** The hint that a job of this process has ended an attempt, and may have recorded something. */
+/** Hint that an attempt at a job has ended in this process and may have recorded something. */
 export const jobAttemptEnded = 'job-attempt-ended';
 
-/** One attempt, for metrics. */
 export type AttemptReport = {
   readonly name: string;
   readonly outcome: AttemptOutcome;
   readonly attempt: number;
-  /** From the claim to the settlement. */
   readonly durationMs: number;
-  /** From the moment the job was due to the claim. */
+  /** Time from the job's due time to its claim. */
   readonly waitedMs: number;
 };
 
 export type QueueTiming = {
   readonly leaseMs: number;
   readonly renewEveryMs: number;
-  /** Between two looks for expired leases. */
+  /** Interval between checks for expired leases. */
   readonly takeBackEveryMs: number;
   /** Polling interval for due jobs, with 20 % jitter. A nudge ends the wait. */
   readonly pollEveryMs: number;
-  /** How long a handler may keep running after its signal has aborted. */
+  /** Time that a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
-  /** How long a shutdown waits for the database beyond `graceMs`. */
+  /** Time that a shutdown waits for the database beyond `graceMs`. */
   readonly patienceMs: number;
 };
 
@@ -61,9 +59,9 @@ export type QueueWorkersOptions = {
   readonly log: Logger;
   readonly hints?: Hints;
   /**
-   * A name that at most one living process has at a time, vouched for by the caller: for example
-   * the owner of a locked data directory. Jobs that an earlier process of the name was running are
-   * taken back at the start, without waiting for their leases. Left out: a name nobody else has.
+   * A name that at most one living process has at a time, as guaranteed by the caller, for example
+   * as the owner of a locked data directory. At startup, jobs of an earlier process with this name
+   * are reclaimed without waiting for their leases. Default: a unique name.
    */
   readonly exclusiveName?: string;
   readonly tracing?: Tracing | null;
@@ -72,19 +70,19 @@ export type QueueWorkersOptions = {
 };
 
 export type QueueWorkers = AsyncDisposable & {
-  /** Attempts under way in this process, for every name that it handles. */
+  /** Number of running attempts in this process, by job name. */
   running(): Map<string, number>;
 };
 
-/** Jobs promoted or taken back by one statement. */
+/** Maximum number of jobs promoted or reclaimed by one statement. */
 const batch = 500;
 const retryAfterTroubleMs = 1_000;
 
 /**
  * Starts to claim and run jobs. Disposing stops claiming, aborts the handlers with `shutdown`,
- * waits for them up to `graceMs`, and releases what they did not finish, uncounted.
+ * waits for them up to `graceMs`, and releases unfinished jobs without counting the attempt.
  *
- * @throws RangeError when two handlers have the same name
+ * @throws {RangeError} if two handlers have the same name
  */
 export function startQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   return new Workers(options);
@@ -97,8 +95,8 @@ class Workers implements QueueWorkers {
   readonly #jobs = new Map<string, HandledJob>();
   readonly #runs = new Map<JobRun, Promise<void>>();
   /**
-   * The organization after which the next claim of a name continues, when one claim can't compare
-   * them all.
+   * The organization after which the next claim of a name continues, if one claim cannot compare
+   * all of them.
    */
   readonly #claimAfter = new Map<string, string>();
   readonly #doorbell = new Doorbell();
@@ -109,7 +107,7 @@ class Workers implements QueueWorkers {
   #stopping = false;
   #tookBackOwn: boolean;
   #inTrouble = false;
-  /** By the monotonic clock. Starts at the process's start: the database was not seen before. */
+  /** In monotonic time. Initialized to the start, because the database was not seen before. */
   #lastTroubleAt = performance.now();
 
   constructor(options: QueueWorkersOptions) {
@@ -118,7 +116,7 @@ class Workers implements QueueWorkers {
     this.#worker = options.exclusiveName ?? `${hostname()}:${process.pid}:${randomUUID()}`;
     this.#tookBackOwn = options.exclusiveName === undefined;
     for (const job of options.jobs) {
-      if (this.#jobs.has(job.name)) throw new RangeError(`two handlers for job ${job.name}`);
+      if (this.#jobs.has(job.name)) throw new RangeError(`duplicate handler for job ${job.name}`);
       this.#jobs.set(job.name, job);
     }
     this.#unsubscribes = [...this.#jobs.keys()].map(
@@ -171,7 +169,7 @@ class Workers implements QueueWorkers {
       const claim = await claimJob(this.#options.db, { name: job.name, after, ...by, except });
       this.#claimAfter.set(job.name, claim.nextAfter);
       if (claim.job !== null) this.#start(job, claim.job);
-      // The organizations before `after` have not been looked at: the next round starts with them.
+      // The organizations before `after` have not been checked: the next round starts with them.
       else if (claim.nextAfter === '' && after === '') return;
     }
   }
@@ -204,7 +202,7 @@ class Workers implements QueueWorkers {
         endSpan(span, result);
       })
       .catch((error: unknown) => {
-        this.#options.log.error({ err: error, job: claim.name }, 'the end of a job failed');
+        this.#options.log.error({ err: error, job: claim.name }, 'finishing a job failed');
       });
     this.#runs.set(run, ended);
   }
@@ -234,7 +232,9 @@ class Workers implements QueueWorkers {
     this.#options.onAttempt?.({ name, outcome, attempt, durationMs, waitedMs });
   }
 
-  /** Renews first and takes back after that, so that this process never takes its own jobs. */
+  /**
+   * Renews leases before reclaiming expired ones, so that this process never reclaims its own jobs.
+   */
   async #beat(signal: AbortSignal): Promise<void> {
     const { db } = this.#options;
     const { takeBackEveryMs, renewEveryMs } = this.#timing;
@@ -245,7 +245,7 @@ class Workers implements QueueWorkers {
         renewedAt = performance.now();
         await this.#attentive(() => this.#renew());
       }
-      // A late answer is trouble, so that a hang which ends here takes nothing back.
+      // A late response counts as an outage, so that nothing is reclaimed when a hang ends here.
       const seenAt = await this.#attentive(() => selectNow(db));
       if (seenAt === null || signal.aborted || !this.#mayTakeBack()) continue;
       await this.#attentive(async () =>
@@ -262,26 +262,26 @@ class Workers implements QueueWorkers {
     for (const run of runs) if (!held.has(run.claim.claimId)) run.leaseIsGone();
   }
 
-  /** Invariant 5: after an outage the holders of leases get a renewal interval to come back. */
+  /** Invariant 5: after an outage, lease holders get one renewal interval to return. */
   #mayTakeBack(): boolean {
     const { renewEveryMs } = this.#timing;
     return performance.now() - this.#lastTroubleAt > renewEveryMs + retryAfterTroubleMs;
   }
 
   #noteTaken(taken: TakenBack[]): void {
-    for (const job of taken) this.#options.log.warn(job, 'job taken back from a worker that ended');
+    for (const job of taken) this.#options.log.warn(job, 'job reclaimed from a dead worker');
     if (taken.length > 0) this.#doorbell.ring();
   }
 
   /**
-   * Notices when the database is away or answers late, and logs only the changes. Returns null when
-   * it is away.
+   * Detects when the database is unavailable or slow, and logs only changes. Returns null if it is
+   * unavailable.
    */
   async #attentive<T>(work: () => Promise<T>): Promise<T | null> {
     const startedAt = performance.now();
     try {
       const result = await work();
-      if (this.#inTrouble) this.#options.log.info('the queue reaches the database again');
+      if (this.#inTrouble) this.#options.log.info('queue can reach the database again');
       this.#inTrouble = false;
       const late = performance.now() - startedAt > this.#timing.renewEveryMs;
       if (late) this.#lastTroubleAt = performance.now();
@@ -290,7 +290,7 @@ class Workers implements QueueWorkers {
       this.#lastTroubleAt = performance.now();
       if (!isDatabaseAway(error)) throw error;
       if (!this.#inTrouble) {
-        this.#options.log.warn({ err: error }, 'the queue cannot reach the database');
+        this.#options.log.warn({ err: error }, 'queue cannot reach the database');
       }
       this.#inTrouble = true;
       return null;

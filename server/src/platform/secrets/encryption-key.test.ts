@@ -45,7 +45,7 @@ test('the first start makes a key; a lost, a wrong and a damaged one end every l
   await rm(file);
   await rename(`${file}.kept`, file);
   const doctor = await runCommand(['doctor'], { env });
-  assert.match(doctor.stdout, /Encryption key +opens secrets/);
+  assert.match(doctor.stdout, /Encryption key +decrypts the stored secrets/);
 });
 
 test('of processes that start at once on a new database, with folders of their own, one key wins', async () => {

@@ -104,6 +104,6 @@ function missingKey(dataDir: string): ConfigurationError {
 function wrongKey(source: string): ConfigurationError {
   return new ConfigurationError(
     `The key in ${source} is not the one that this database's secrets are encrypted with: ` +
-      'give the right one, from a backup or from another process of the cluster.',
+      'provide the right key, from a backup or from another process of the cluster.',
   );
 }

@@ -53,7 +53,6 @@ export async function loadEncryptionKey(given: string | null, dataDir: string): 
   return found?.key ?? createKeyFile(keyFile(dataDir));
 }
 
-/** The path of the key file in a data directory. */
 export function keyFile(dataDir: string): string {
   return path.join(dataDir, 'encryption.key');
 }

@@ -32,7 +32,7 @@ function refuses(parser: Parser<unknown>, raws: readonly string[], expected: Reg
 
 test('text is trimmed and must not be blank; optional turns blank into null', () => {
   accepts(text(), [['  a b ', 'a b']]);
-  refuses(text(), ['', ' \t'], /some text/);
+  refuses(text(), ['', ' \t'], /a non-empty string/);
   accepts(optional(text()), [
     ['', null],
     ['  ', null],
@@ -65,7 +65,11 @@ test('a list drops blanks, a choice is exact, choices take several', () => {
     ['api', ['api']],
     ['worker , api', ['worker', 'api']],
   ]);
-  refuses(choices(['api', 'worker']), ['', 'api,', 'api,web', 'API'], /comma list of api, worker/);
+  refuses(
+    choices(['api', 'worker']),
+    ['', 'api,', 'api,web', 'API'],
+    /comma-separated list of api, worker/,
+  );
 });
 
 test('an http URL has neither query nor user, and ends without a slash', () => {
@@ -150,12 +154,12 @@ test('a duration needs its unit and lies within its bounds, which are allowed', 
     '3651d',
     '9'.repeat(10) + 's',
   ];
-  refuses(duration(), wrong, /a time from 0s to 3650d with its unit/);
+  refuses(duration(), wrong, /a duration from 0s to 3650d with a unit/);
   accepts(duration({ min: '1s', max: '1m' }), [
     ['1000ms', 1_000],
     ['60s', 60_000],
   ]);
-  refuses(duration({ min: '1s', max: '1m' }), ['999ms', '61s'], /a time from 1s to 1m/);
+  refuses(duration({ min: '1s', max: '1m' }), ['999ms', '61s'], /a duration from 1s to 1m/);
 });
 
 test('every duration makes a date, and the longest timer fits a timer of Node', () => {

@@ -8,7 +8,7 @@ export type Parsed<T> = { value: T } | { problem: string };
 export type Parser<T> = (raw: string) => Parsed<T>;
 
 export function text(): Parser<string> {
-  return (raw) => (raw.trim() === '' ? { problem: 'some text' } : { value: raw.trim() });
+  return (raw) => (raw.trim() === '' ? { problem: 'a non-empty string' } : { value: raw.trim() });
 }
 
 /** A valid header name (RFC 9110, section 5.1). */
@@ -59,7 +59,8 @@ export function choices<const T extends string>(allowed: readonly T[]): Parser<r
     const values: T[] = [];
     for (const part of raw.split(',')) {
       const parsed = each(part);
-      if ('problem' in parsed) return { problem: `a comma list of ${allowed.join(', ')}` };
+      if ('problem' in parsed)
+        return { problem: `a comma-separated list of ${allowed.join(', ')}` };
       values.push(parsed.value);
     }
     return { value: values };
@@ -88,7 +89,7 @@ export function smtpUrl(): Parser<string> {
 
 /** A comma-separated list of web origins, without paths. */
 export function origins(): Parser<readonly string[]> {
-  const problem = 'a comma list of origins such as https://app.example.com';
+  const problem = 'a comma-separated list of origins such as https://app.example.com';
   return (raw) => {
     const parts = raw
       .split(',')
@@ -131,11 +132,10 @@ function isAboutWrites(url: string): boolean {
   return wanted === null || wanted === 'read-write' || wanted === 'primary';
 }
 
-/** A bucket, and the prefix of all keys in it. */
 export function s3Url(): Parser<{ bucket: string; prefix: string }> {
   const problem =
     's3://bucket or s3://bucket/prefix, with letters, digits, ".", "_" and "-" in the prefix, ' +
-    'and the credentials elsewhere';
+    'and without credentials';
   return (raw) => {
     const form =
       /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*)\/?$/;
@@ -155,7 +155,9 @@ export function bucketPlaces(): Parser<readonly { bucket: string; prefix: string
     for (const part of parts.filter((named) => named !== '')) {
       const read = one(`s3://${part}`);
       if ('problem' in read) {
-        return { problem: 'a comma list of bucket or bucket/prefix, such as videos,archive/2026' };
+        return {
+          problem: 'a comma-separated list of bucket or bucket/prefix, such as videos,archive/2026',
+        };
       }
       places.push(read.value);
     }
@@ -226,7 +228,7 @@ export function duration({ min = '0s', max = longestDuration } = {}): Parser<num
     const value = parseDuration(raw);
     return value !== null && value >= leastMs && value <= maxMs
       ? { value }
-      : { problem: `a time from ${min} to ${max} with its unit, such as 500ms, 30s, 5m or 24h` };
+      : { problem: `a duration from ${min} to ${max} with a unit, such as 500ms, 30s, 5m or 24h` };
   };
 }
 
@@ -241,7 +243,7 @@ const maxAttempts = 20;
 /** The delay before each retry in milliseconds; the first attempt is immediate. */
 export function retrySchedule(): Parser<readonly number[]> {
   const one = duration();
-  const problem = `1 to ${maxAttempts} delays with their units, the first 0s, such as 0s,1m,5m`;
+  const problem = `1 to ${maxAttempts} delays with units, starting with 0s, such as 0s,1m,5m`;
   return (raw) => {
     const delaysMs: number[] = [];
     for (const part of raw.split(',')) {

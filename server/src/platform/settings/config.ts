@@ -39,7 +39,7 @@ export const platformSettings = {
     env: 'PORT',
     parse: integer({ min: 0, max: 65_535 }),
     fallback: '4000',
-    about: 'Port to listen on. 0 takes a free one.',
+    about: 'Port to listen on. 0: any free port.',
   }),
   host: setting({
     env: 'REELFEED_HOST',
@@ -51,14 +51,14 @@ export const platformSettings = {
     env: 'REELFEED_DATA_DIR',
     parse: (raw) => ({ value: path.resolve(raw) }),
     fallback: './data',
-    about: 'Where the embedded database, the media files and the encryption key live.',
+    about: 'Directory of the embedded database, the media files and the encryption key.',
   }),
   databaseUrl: setting({
     env: 'DATABASE_URL',
     parse: optional(postgresUrl()),
     fallback: '',
     about:
-      'URL of PostgreSQL 15 or newer. Several hosts are separated by commas, and the one that takes writes is used. Empty: the embedded PostgreSQL.',
+      'URL of PostgreSQL 15 or newer. Several hosts can be separated by commas; the one that accepts writes is used. Empty: the embedded PostgreSQL.',
     secret: true,
   }),
   databaseDirectUrl: setting({
@@ -66,7 +66,7 @@ export const platformSettings = {
     parse: optional(postgresUrl()),
     fallback: '',
     about:
-      'URL of PostgreSQL itself where DATABASE_URL leads to a pooler in transaction mode, such as PgBouncer. Migrations, backups and notifications use it.',
+      'Direct URL of PostgreSQL if DATABASE_URL points to a pooler in transaction mode, such as PgBouncer. Used by migrations, backups and notifications.',
     secret: true,
   }),
   databaseReadUrl: setting({
@@ -74,14 +74,14 @@ export const platformSettings = {
     parse: optional(postgresUrl({ severalHosts: false })),
     fallback: '',
     about:
-      'URL of a streaming replica of the PostgreSQL of DATABASE_URL. Reports are read from it while it is near enough, and otherwise from the primary.',
+      'URL of a streaming replica of DATABASE_URL. Reports are read from it unless it lags too far behind, and otherwise from the primary.',
     secret: true,
   }),
   databaseReadMaxLagMs: setting({
     env: 'REELFEED_DATABASE_READ_MAX_LAG',
     parse: duration({ min: '1s', max: '5m' }),
     fallback: '10s',
-    about: 'How far the read replica may be behind before the primary answers instead.',
+    about: 'Maximum lag of the read replica. Beyond it, reports are read from the primary.',
   }),
   databasePoolSize: setting({
     env: 'REELFEED_DATABASE_POOL_SIZE',
@@ -94,7 +94,7 @@ export const platformSettings = {
     parse: noneOr(choices(unsafeSettings)),
     fallback: '',
     about:
-      'Comma-separated list of fsync, full_page_writes, synchronous_commit: settings of an outside PostgreSQL that may be off although a crash of its machine can then lose acknowledged data.',
+      'Comma-separated list of fsync, full_page_writes, synchronous_commit: settings of an external PostgreSQL that may be off, although a crash of its machine can then lose acknowledged data.',
   }),
   publicUrl: setting({
     env: 'REELFEED_PUBLIC_URL',
@@ -108,26 +108,26 @@ export const platformSettings = {
     parse: optional(text()),
     fallback: '',
     about:
-      'PEM file with the certificate of this host and those of its authorities behind it. With it and its key the port speaks HTTPS. Read again when it changes.',
+      'PEM file with the certificate of this host followed by its intermediate certificates. With this file and its key, the port serves HTTPS. Reread when it changes.',
   }),
   tlsKey: setting({
     env: 'REELFEED_TLS_KEY',
     parse: optional(text()),
     fallback: '',
-    about: 'PEM file with the private key of REELFEED_TLS_CERT. Read again when it changes.',
+    about: 'PEM file with the private key of REELFEED_TLS_CERT. Reread when it changes.',
   }),
   tlsRedirectPort: setting({
     env: 'REELFEED_TLS_REDIRECT_PORT',
     parse: integer({ min: 0, max: 65_535 }),
     fallback: '0',
-    about: 'Port that speaks plain HTTP and only leads to the public URL, such as 80. 0: none.',
+    about: 'Plain HTTP port that only redirects to the public URL, such as 80. 0: none.',
   }),
   addressHeader: setting({
     env: 'REELFEED_ADDRESS_HEADER',
     parse: headerName(),
     fallback: 'X-Forwarded-For',
     about:
-      'Header in which trusted proxies name the address of a client, last in a list. Limits by address, sessions and the weighing of viewers who share a network use it.',
+      'Header in which trusted proxies append the client address. Used for rate limits by address, sessions, and the weighting of viewers who share a network.',
     reloads: true,
   }),
   trustedProxies: setting({
@@ -135,7 +135,7 @@ export const platformSettings = {
     parse: proxyList(),
     fallback: 'loopback,private',
     about:
-      'Comma list of proxies whose header counts: addresses, CIDR ranges, `loopback`, `private` for private networks, or `none`. The last address in the header that is not of a trusted proxy is the client.',
+      'Comma-separated list of trusted proxies: addresses, CIDR ranges, `loopback`, `private` for private networks, or `none`. The client is the last address in the header that is not a trusted proxy.',
     reloads: true,
   }),
   ...addressLimitSettings,
@@ -160,13 +160,13 @@ export const platformSettings = {
     parse: list(),
     fallback: '',
     about:
-      'Comma-separated list of host:port, address or CIDR that outgoing requests may reach although it is private.',
+      'Comma-separated list of private targets that outgoing requests may reach: host:port, address or CIDR.',
   }),
   logLevel: setting({
     env: 'REELFEED_LOG_LEVEL',
     parse: choice(['debug', 'info', 'warn', 'error', 'silent'] as const),
     fallback: 'info',
-    about: 'Minimum level that is logged.',
+    about: 'Minimum log level.',
     reloads: true,
   }),
   drainDelayMs: setting({

@@ -3,7 +3,6 @@ import { isDeepStrictEqual } from 'node:util';
 import type { SettingTable, SettingValues } from './settings.ts';
 
 export type ReloadReport = {
-  /** Variables whose new values are in effect. */
   applied: string[];
   /** Variables whose new values take effect at the next start. */
   needRestart: string[];

@@ -86,7 +86,7 @@ function withEnvFile(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
     if (/^\s*(#|;|$)/.test(line) || /^\s*[A-Za-z_]\w*\s*=/.test(line)) continue;
     // The line itself may contain a secret.
     throw new ConfigurationError(
-      `${envFileVariable}: line ${index + 1} of ${file} is no NAME=value.`,
+      `${envFileVariable}: line ${index + 1} of ${file} is not NAME=value.`,
     );
   }
   return { ...env, ...parseEnv(content) };

@@ -51,7 +51,6 @@ export async function readFrom(
   };
 }
 
-/** Reads a part of a file and closes it. */
 async function readAll(
   handle: FileHandle,
   buffer: Buffer,
@@ -61,7 +60,7 @@ async function readAll(
     for (let filled = 0; filled < lengthBytes;) {
       const wanted = lengthBytes - filled;
       const { bytesRead } = await handle.read(buffer, filled, wanted, offsetBytes + filled);
-      if (bytesRead === 0) throw new Error('a file became shorter while it was read');
+      if (bytesRead === 0) throw new Error('a file became shorter while it was being read');
       filled += bytesRead;
     }
   } finally {

@@ -64,7 +64,7 @@ export async function listTree(root: string, signal?: AbortSignal): Promise<stri
       else if (entry.isFile()) files.push(relative);
       else throw new UnsafeSourceError(`neither a file nor a folder: ${relative}`);
       if (files.length + folders.length > maxFolderEntries) {
-        throw new UnsafeSourceError(`over ${maxFolderEntries} entries`);
+        throw new UnsafeSourceError(`more than ${maxFolderEntries} entries`);
       }
     }
   }

@@ -105,7 +105,7 @@ export async function addToFolder(
 
 async function listFiles(localFolder: string, signal?: AbortSignal): Promise<readonly string[]> {
   const files = await listTree(localFolder, signal);
-  if (files.includes(manifestName)) throw new UnsafeSourceError(`it holds a ${manifestName}`);
+  if (files.includes(manifestName)) throw new UnsafeSourceError(`it contains a ${manifestName}`);
   return files;
 }
 

@@ -10,10 +10,10 @@ export async function* joined(
   for (const part of parts) {
     const { key, range } = rangeOf(part);
     const read = await storage.read(key, range, signal);
-    if (read === null) throw new Error(`the storage has no part ${key}`);
+    if (read === null) throw new Error(`the part ${key} does not exist in storage`);
     if (range !== undefined && read.lengthBytes !== range.end + 1) {
       read.stream.destroy();
-      throw new Error(`the part ${key} is shorter than it was`);
+      throw new Error(`the part ${key} has become shorter`);
     }
     yield* read.stream as AsyncIterable<Buffer>;
   }

@@ -15,16 +15,17 @@ const maxSegments = 16;
 /** Describes the problem of one name inside a key, or returns null if it is valid. */
 export function segmentProblem(name: string): string | null {
   if (name === '') return 'an empty segment';
-  if (name.length > maxSegmentLength) return `a segment over ${maxSegmentLength} characters`;
+  if (name.length > maxSegmentLength)
+    return `a segment of more than ${maxSegmentLength} characters`;
   if (!segment.test(name) || name.includes('..')) return 'a segment with forbidden characters';
   return null;
 }
 
 /** Returns the segments of a key or prefix. Throws `InvalidKeyError` before any disk access. */
 export function keySegments(key: string): readonly string[] {
-  if (key.length > maxKeyLength) throw new InvalidKeyError(`over ${maxKeyLength} characters`);
+  if (key.length > maxKeyLength) throw new InvalidKeyError(`more than ${maxKeyLength} characters`);
   const segments = key.split('/');
-  if (segments.length > maxSegments) throw new InvalidKeyError(`over ${maxSegments} segments`);
+  if (segments.length > maxSegments) throw new InvalidKeyError(`more than ${maxSegments} segments`);
   for (const name of segments) {
     const problem = segmentProblem(name);
     if (problem !== null) throw new InvalidKeyError(problem);

@@ -1,4 +1,3 @@
-/** Opens the storage that the configuration names. */
 import path from 'node:path';
 import type { SettingValues } from '../settings/settings.ts';
 import { ConfigurationError } from '../settings/settings.ts';

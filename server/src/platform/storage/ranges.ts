@@ -1,4 +1,3 @@
-/** Byte ranges of stored objects. */
 import { RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange } from './storage.ts';
 

@@ -24,7 +24,7 @@ export type ReceiveOptions = {
    */
   readonly ownsChunks?: boolean;
   /**
-   * How long bytes may wait for a block to fill up, in milliseconds, checked when more bytes
+   * Maximum time that bytes wait for a block to fill up, in milliseconds, checked when more bytes
    * arrive. Without it, blocks are always filled.
    */
   readonly maxHoldMs?: number;

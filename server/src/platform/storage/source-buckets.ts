@@ -42,7 +42,7 @@ export function openSourceBuckets(config: StorageConfig, observe: S3Observer): S
       if (named === null) return 'must be s3://bucket/key';
       const isAllowed = importBuckets.some((place) => isIn(named, place));
       if (isAllowed && !(mediaUrl !== null && isIn(named, mediaUrl))) return null;
-      return 'names a place that imports may not read: see REELFEED_IMPORT_BUCKETS';
+      return 'is not a location that imports may read: see REELFEED_IMPORT_BUCKETS';
     },
     async open(url, signal) {
       const named = parse(url);

@@ -15,7 +15,7 @@ export class StorageFullError extends Error {
   override readonly name = 'StorageFullError';
 
   constructor(cause?: unknown) {
-    super('the storage has no room left', { cause });
+    super('the storage is full', { cause });
   }
 }
 
@@ -36,7 +36,7 @@ export class KeyTakenError extends Error {
   readonly key: string;
 
   constructor(key: string, cause?: unknown) {
-    super(`storage key is taken: ${key}`, { cause });
+    super(`storage key already exists: ${key}`, { cause });
     this.key = key;
   }
 }
@@ -60,7 +60,7 @@ export class UnsafeSourceError extends Error {
   override readonly name = 'UnsafeSourceError';
 
   constructor(reason: string) {
-    super(`not fit to be published: ${reason}`);
+    super(`cannot be published: ${reason}`);
   }
 }
 
@@ -70,7 +70,7 @@ export class RangeNotSatisfiableError extends Error {
   readonly sizeBytes: number;
 
   constructor(sizeBytes: number) {
-    super(`byte range outside of a file of ${sizeBytes} bytes`);
+    super(`byte range outside a file of ${sizeBytes} bytes`);
     this.sizeBytes = sizeBytes;
   }
 }

@@ -8,7 +8,7 @@ export const storageSettings = {
     parse: optional(s3Url()),
     fallback: '',
     about:
-      'Where media files are stored: `s3://bucket/prefix`, a bucket of S3 or of a compatible server. Empty: the data directory.',
+      'Where media files are stored: `s3://bucket/prefix` in S3 or a compatible server. Empty: the data directory.',
   }),
   s3Endpoint: setting({
     env: 'AWS_ENDPOINT_URL_S3',
@@ -28,7 +28,7 @@ export const storageSettings = {
     parse: optional(text()),
     fallback: '',
     about:
-      'Access key of the bucket. Empty: what the AWS SDK finds, such as a profile or the role of the machine.',
+      'Access key of the bucket. Empty: credentials found by the AWS SDK, such as a profile or the role of the machine.',
     secret: true,
   }),
   s3SecretAccessKey: setting({
@@ -50,20 +50,20 @@ export const storageSettings = {
     parse: choice(['auto', 'true', 'false'] as const),
     fallback: 'auto',
     about:
-      'Whether the bucket is in the path of requests and not in the host name. `auto`: if `AWS_ENDPOINT_URL_S3` is set.',
+      'Whether the bucket is in the path of request URLs instead of the host name. `auto`: if `AWS_ENDPOINT_URL_S3` is set.',
   }),
   importBuckets: setting({
     env: 'REELFEED_IMPORT_BUCKETS',
     parse: bucketPlaces(),
     fallback: '',
     about:
-      'Comma list of `bucket` or `bucket/prefix`: imports of every organization may read `s3://` URLs there, with the credentials of the service. Empty: none.',
+      'Comma-separated list of `bucket` or `bucket/prefix` from which imports of every organization may read `s3://` URLs with the credentials of the service. Empty: none.',
   }),
   s3PublicEndpoint: setting({
     env: 'REELFEED_S3_PUBLIC_ENDPOINT',
     parse: optional(httpUrl()),
     fallback: '',
     about:
-      'URL of the S3 server as clients reach it. Downloads of exports are then redirected to signed URLs of the bucket. Empty: the service sends them itself.',
+      'URL at which clients reach the S3 server. Export downloads are then redirected to signed URLs of the bucket. Empty: the service sends them itself.',
   }),
 };

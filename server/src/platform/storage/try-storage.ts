@@ -10,7 +10,7 @@ import type { Storage } from './storage.ts';
  */
 export async function tryStorage(storage: Storage): Promise<void> {
   const prefix = `doctor/${randomName(9)}`;
-  const bytes = Buffer.from('a trial of reelfeed doctor');
+  const bytes = Buffer.from('a test by reelfeed doctor');
   await storage.put(`${prefix}/part`, Readable.from([bytes]));
   await storage.join(`${prefix}/joined`, [`${prefix}/part`]);
   const read = await storage.read(`${prefix}/joined`);
@@ -18,6 +18,6 @@ export async function tryStorage(storage: Storage): Promise<void> {
   await storage.removePrefix(prefix);
   const left = await Array.fromAsync(storage.list(prefix));
   if (!isSame || left.length > 0) {
-    throw new Error('The bucket does not give back what was stored, or keeps what was removed.');
+    throw new Error('The bucket does not return stored objects, or keeps deleted objects.');
   }
 }

@@ -11,7 +11,6 @@ export type CertificateFiles = {
 };
 
 export type CertificatePair = {
-  /** The TLS context of connections. */
   readonly context: SecureContext;
   /** Changes with the certificate. */
   readonly fingerprint: string;
@@ -64,7 +63,7 @@ export function parseCertificatePair(
   }
   if (leaf.validToDate <= now) {
     throw new ConfigurationError(
-      `REELFEED_TLS_CERT: the certificate in ${files.certificate} has expired on ${leaf.validToDate.toISOString()}.`,
+      `REELFEED_TLS_CERT: the certificate in ${files.certificate} expired on ${leaf.validToDate.toISOString()}.`,
     );
   }
   return {
@@ -79,7 +78,7 @@ function parseCertificate(pem: string, file: string): X509Certificate {
   try {
     return new X509Certificate(pem);
   } catch (error) {
-    throw new ConfigurationError(`REELFEED_TLS_CERT: ${file} holds no certificate in PEM.`, {
+    throw new ConfigurationError(`REELFEED_TLS_CERT: ${file} contains no PEM certificate.`, {
       cause: error,
     });
   }
@@ -90,7 +89,7 @@ function parseKey(pem: string, file: string): KeyObject {
     return createPrivateKey(pem);
   } catch (error) {
     throw new ConfigurationError(
-      `REELFEED_TLS_KEY: ${file} holds no private key in PEM that can be read without a passphrase.`,
+      `REELFEED_TLS_KEY: ${file} contains no PEM private key that can be read without a passphrase.`,
       { cause: error },
     );
   }
@@ -102,7 +101,7 @@ function createContext({ certificate, key }: CertificateText, file: string): Sec
     return createSecureContext({ cert: certificate, key, minVersion: 'TLSv1.2' });
   } catch (error) {
     const reason = (error as Error).message;
-    throw new ConfigurationError(`REELFEED_TLS_CERT: ${file} can't be used: ${reason}`, {
+    throw new ConfigurationError(`REELFEED_TLS_CERT: ${file} cannot be used: ${reason}`, {
       cause: error,
     });
   }

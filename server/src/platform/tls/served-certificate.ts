@@ -95,7 +95,7 @@ export class ServedCertificate implements AsyncDisposable {
       this.#replace(parseCertificatePair(read, this.#files, new Date()));
     } catch (error) {
       const problem = onlyOurs(error).message;
-      this.#log.error({ problem }, 'the new certificate was not taken: the old one stays in use');
+      this.#log.error({ problem }, 'new certificate rejected; the old one stays in use');
     }
   }
 
@@ -104,7 +104,7 @@ export class ServedCertificate implements AsyncDisposable {
     this.#pair = pair;
     if (!isNew) return;
     const { expiresAt, names } = pair;
-    this.#log.warn({ expiresAt, names }, 'the certificate was replaced');
+    this.#log.warn({ expiresAt, names }, 'certificate replaced');
   }
 }
 

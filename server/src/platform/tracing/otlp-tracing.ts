@@ -33,7 +33,7 @@ const maxQueued = 2_048;
 const maxBatch = 512;
 const sendEveryMs = 1_000;
 const sendTimeoutMs = 5_000;
-/** How long a shutdown waits for queued spans. */
+/** Time that a shutdown waits for queued spans. */
 const drainMs = 5_000;
 
 const kinds: Record<SpanKind, ApiKind> = {
@@ -145,9 +145,9 @@ function watched(exporter: SpanExporter, log: Logger): SpanExporter {
       exporter.export(spans, (result) => {
         const hasFailed = result.code !== ExportResultCode.SUCCESS;
         if (hasFailed && !isInTrouble) {
-          log.warn({ err: result.error }, 'traces cannot be exported, and are dropped');
+          log.warn({ err: result.error }, 'cannot export traces; dropping them');
         }
-        if (!hasFailed && isInTrouble) log.warn('traces are exported again');
+        if (!hasFailed && isInTrouble) log.warn('exporting traces again');
         isInTrouble = hasFailed;
         done(result);
       }),

@@ -19,13 +19,13 @@ export const tracingSettings = {
     parse: optional(httpUrl()),
     fallback: '',
     about:
-      'Receiver of traces by OTLP over HTTP in JSON, such as http://localhost:4318; `/v1/traces` is added. Empty: no traces.',
+      'OTLP/HTTP endpoint for traces in JSON, such as http://localhost:4318; `/v1/traces` is appended. Empty: no traces.',
   }),
   tracesHeaders: setting({
     env: 'OTEL_EXPORTER_OTLP_HEADERS',
     parse: optional(headerList()),
     fallback: '',
-    about: 'Headers for the receiver of traces: name=value, separated by commas.',
+    about: 'Headers for the trace endpoint: name=value, separated by commas.',
     secret: true,
   }),
   tracesService: setting({
@@ -38,7 +38,7 @@ export const tracingSettings = {
     env: 'OTEL_TRACES_SAMPLER',
     parse: choice(samplers),
     fallback: 'parentbased_always_on',
-    about: `Which traces are kept: ${samplers.join(', ')}.`,
+    about: `Sampler of traces: ${samplers.join(', ')}.`,
   }),
   tracesSamplerArg: setting({
     env: 'OTEL_TRACES_SAMPLER_ARG',
@@ -51,7 +51,7 @@ export const tracingSettings = {
     parse: choice(['on', 'off'] as const),
     fallback: 'off',
     about:
-      'Whether requests go on with the trace that their `traceparent` header names. For services whose callers are all trusted.',
+      'Whether requests continue the trace in their `traceparent` header. Only for services whose callers are all trusted.',
   }),
 };
 

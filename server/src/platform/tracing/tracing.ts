@@ -25,7 +25,6 @@ export type Span = {
   set(attributes: SpanAttributes): void;
   /** Marks it as failed. The reason must not contain a secret. */
   fail(reason: string): void;
-  /** Starts a step of this span. */
   child(name: string, attributes: SpanAttributes): Span;
   /** Call it once. */
   end(): void;

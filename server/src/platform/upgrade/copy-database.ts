@@ -32,7 +32,7 @@ export async function copyDatabase(
   const { applied, unknown } = await migrationStatus(from);
   if (unknown.length > 0) {
     throw new ConfigurationError(
-      `The database has ${unknown[0]} of a newer release, which this one does not know: use that release.`,
+      `The database contains ${unknown[0]} of a newer release, which this release does not know. Use the newer release.`,
     );
   }
   return withBackupClient(from, async (client) => {

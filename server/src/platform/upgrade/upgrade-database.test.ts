@@ -96,17 +96,17 @@ test(
     await oldInstallation(path);
     await assert.rejects(
       withPostgres(path, async () => undefined),
-      /made by PostgreSQL \d+, and this release carries PostgreSQL 18.*: run `npx reelfeed upgrade-database`\.$/,
+      /created by PostgreSQL \d+, but this release includes PostgreSQL 18.*: run `npx reelfeed upgrade-database`\.$/,
     );
     const blocked = join(path, `postgres-old-${programs.split('/').at(-1)}`);
     await mkdir(blocked);
-    await assert.rejects(upgrade(path), /is left of an earlier upgrade: remove it/);
+    await assert.rejects(upgrade(path), /is left over from an earlier upgrade\. Remove it/);
     await assert.rejects(
       (async () => {
         await using dataDir = await claimDataDirectory(path);
         return await upgradeDatabase(dataDir, '14', options);
       })(),
-      /this release carries the older 14/,
+      /this release includes the older 14/,
     );
     await assert.rejects(
       upgrade(join(folder.path, 'empty')),

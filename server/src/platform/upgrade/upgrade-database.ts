@@ -122,18 +122,18 @@ async function checkUpgradable(
 ): Promise<void> {
   if (Number(major) > Number(ownMajor)) {
     throw new ConfigurationError(
-      `The database is of PostgreSQL ${major}, and this release carries the older ${ownMajor}: ` +
-        'use the release that made it, or a newer one.',
+      `The database uses PostgreSQL ${major}, but this release includes the older ${ownMajor}: ` +
+        'use the release that created it, or a newer one.',
     );
   }
   const old = join(path, `${OLD_PREFIX}${major}`);
   if ((await stat(old).catch(() => null)) !== null) {
     throw new ConfigurationError(
-      `${old} is left of an earlier upgrade: remove it by \`npx reelfeed upgrade-database --remove-old\`.`,
+      `${old} is left over from an earlier upgrade. Remove it with \`npx reelfeed upgrade-database --remove-old\`.`,
     );
   }
   await readFile(join(path, PASSWORD_FILE)).catch((error: unknown) => {
-    const reason = `The database can't be read without the file ${join(path, PASSWORD_FILE)}.`;
+    const reason = `The database cannot be read without the file ${join(path, PASSWORD_FILE)}.`;
     throw new ConfigurationError(reason, { cause: error });
   });
   const sizeBytes = await bytesIn(join(path, CLUSTER_FOLDER));
@@ -141,8 +141,8 @@ async function checkUpgradable(
   const { bavail, bsize } = await statfs(path);
   if (bavail * bsize >= neededBytes) return;
   throw new ConfigurationError(
-    `The upgrade needs ${megabytes(neededBytes)} of free disk space beside the old database, and ` +
-      `${path} has ${megabytes(bavail * bsize)}.`,
+    `The upgrade requires ${megabytes(neededBytes)} of free disk space in addition to the old database, but ` +
+      `${path} has only ${megabytes(bavail * bsize)}.`,
   );
 }
 

@@ -88,7 +88,6 @@ export function localMoment(ms: number, quartersAhead: number): number {
 
 const clocks = new Map<string, ZoneClock>();
 
-/** The shared clock of a zone. */
 export function clockOf(timeZone: string): ZoneClock {
   let clock = clocks.get(timeZone);
   if (clock === undefined) {

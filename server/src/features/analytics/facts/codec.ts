@@ -64,7 +64,7 @@ export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer 
 /** @throws Error if the bytes are not a facts chunk */
 export function decodeFacts(chunk: Buffer): Facts {
   const bytes = alignedBytes(isPlain(chunk) ? chunk : zstdDecompressSync(chunk, decompression));
-  if (!isPlain(bytes)) throw new Error('These bytes are no facts.');
+  if (!isPlain(bytes)) throw new Error('The bytes are not encoded facts.');
   const rows = bytes.readUInt32LE(4);
   const [contentCount, labelCount] = [bytes.readUInt32LE(8), bytes.readUInt32LE(12)];
   const labelsAt = headerBytes + contentCount * contentBytes;

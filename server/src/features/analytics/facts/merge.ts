@@ -72,7 +72,7 @@ function select(values: Joined, kept: readonly number[]): ColumnValues | null {
   return narrow(selected);
 }
 
-/** How the indexes of a column change with the dictionaries, or null if they stay. */
+/** The mapping of a column's indexes to the merged dictionary, or null if they stay the same. */
 function renaming(maps: Renaming | undefined, column: number): readonly number[] | null {
   if (column === content) return maps?.content ?? null;
   return ofLabels.has(column) ? (maps?.label ?? null) : null;

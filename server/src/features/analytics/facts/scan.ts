@@ -1,4 +1,3 @@
-/** Adds up the facts that match a filter. */
 import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { hourMs } from '../../../platform/values/time.ts';

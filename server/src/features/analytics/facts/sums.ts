@@ -1,4 +1,3 @@
-/** Sums of facts, in groups chosen by a report. */
 import type { Hash } from '../statistics/viewer-key.ts';
 import { FactViewers } from './fact-viewers.ts';
 import type { Split } from './split.ts';
@@ -30,12 +29,12 @@ export type FactRange = {
 };
 
 /**
- * Which viewers to count: those who watched, reacted (liked, shared or saved), liked, or did
+ * The viewers to count: those who watched, reacted (liked, shared or saved), liked, or did
  * anything.
  */
 export type ViewersOf = 'watching' | 'reacting' | 'liking' | 'active';
 
-/** Which values to add up, and how to group them. */
+/** The values to add up and their grouping. */
 export type FactQuery = {
   readonly groupBy: FactGrouping;
   /** Overrides `groupBy`. */

@@ -46,7 +46,6 @@ function csvOf<Metrics extends object>(report: BreakdownReport<Metrics>): CsvRow
   };
 }
 
-/** The columns of a row. */
 function schemaOf(row: object): TObject {
   const properties: TProperties = {};
   for (const [name, value] of Object.entries(row) as [string, unknown][]) {

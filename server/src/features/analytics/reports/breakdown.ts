@@ -33,8 +33,9 @@ const defaultTop = 10;
 /** @throws ApiError VALIDATION_ERROR */
 export function readBreakdown({ breakdown, top, experiment }: BreakdownQuery): Breakdown | null {
   if (breakdown === undefined) {
-    if (top !== undefined) throw fieldError('query.top', 'is only for a break-down');
-    if (experiment !== undefined) throw fieldError('query.experiment', 'is only for a break-down');
+    if (top !== undefined) throw fieldError('query.top', 'is allowed only with a breakdown');
+    if (experiment !== undefined)
+      throw fieldError('query.experiment', 'is allowed only with a breakdown');
     return null;
   }
   const asked = breakdown.split(',').map((name) => name.trim());
@@ -45,7 +46,10 @@ export function readBreakdown({ breakdown, top, experiment }: BreakdownQuery): B
     throw fieldError('query.breakdown', `must be one or two of ${dimensions.join(', ')}`);
   }
   if (known.includes('experimentVariant') !== (experiment !== undefined)) {
-    throw fieldError('query.experiment', 'goes with breakdown=experimentVariant: the id of one');
+    throw fieldError(
+      'query.experiment',
+      'must be the id of an experiment if breakdown is experimentVariant',
+    );
   }
   return { dimensions: known, top: top ?? defaultTop, experiment: experiment ?? null };
 }
@@ -53,7 +57,7 @@ export function readBreakdown({ breakdown, top, experiment }: BreakdownQuery): B
 /** For reports without breakdowns. @throws ApiError VALIDATION_ERROR */
 export function refuseBreakdown({ breakdown }: BreakdownQuery, instead: string): void {
   if (breakdown !== undefined) {
-    throw fieldError('query.breakdown', `is not for this report: ${instead}`);
+    throw fieldError('query.breakdown', `is not supported by this report: ${instead}`);
   }
 }
 

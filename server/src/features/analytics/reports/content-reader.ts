@@ -45,7 +45,6 @@ function split(list: string | undefined): string[] | null {
     .filter((tag) => tag !== '');
 }
 
-/** A page as CSV rows. */
 export function rowsOf(page: readonly Static<typeof ContentStatistics>[]) {
   return {
     row: ContentStatisticsRow,

@@ -81,7 +81,7 @@ function presentBreakdown(breakdown: Breakdown) {
     }));
 }
 
-/** How often each step was watched, relative to views; above 1 if viewers rewatch it. */
+/** Number of times each step was watched, divided by views; above 1 if viewers rewatch it. */
 export function watchedPoints({
   positions,
   reruns,

@@ -30,8 +30,8 @@ function addListRoute(app: HttpApp, parts: ReportParts): void {
         operationId: 'listContentAnalytics',
         summary: 'List the metrics of content items',
         description:
-          'Items that had any event in the range, archived ones included; deleted ones are not in ' +
-          `it. Items without the rate that is sorted by come last. ${asCsv} the page.`,
+          'Returns items with at least one event in the range, including archived items but not deleted ' +
+          `ones. Items without a value for the sorted rate come last. ${asCsv} the page.`,
         tags,
         querystring: ContentStatisticsQuery,
         response: answers({ 200: ReportList(ContentStatistics, { breakdown: ContentBreakdown }) }),
@@ -68,7 +68,7 @@ function addItemRoute(app: HttpApp, parts: ReportParts): void {
       schema: {
         operationId: 'getContentAnalytics',
         summary: 'Get the metrics of one content item',
-        description: `With its series, its audience, and how far viewers watch. ${asCsv} the timeseries.`,
+        description: `Returns totals, time series, audience, and how far viewers watch. ${asCsv} the timeseries.`,
         tags,
         params: IdParams,
         querystring: ItemStatisticsQuery,

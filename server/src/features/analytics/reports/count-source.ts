@@ -81,7 +81,7 @@ export type ReportItemCounts = {
   readonly countries: Breakdown;
   /** Views by how far they got, in seconds from `positionStep`. */
   readonly positions: ReadonlyMap<number, number>;
-  /** Where replays within a view ended, or null if unknown. */
+  /** End positions of replays within views, or null if unknown. */
   readonly reruns: ReadonlyMap<number, number> | null;
 };
 

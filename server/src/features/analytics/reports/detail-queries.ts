@@ -22,9 +22,9 @@ export async function readDetails(
 export type Feedback = { notInterested: number; reports: number; credibleReports: number };
 
 /**
- * How many viewers do not want an item and how many report it, by each viewer's last word. Also
- * counts the reporters who were active on at least two days, which fake viewers take a while to
- * achieve.
+ * Counts the viewers who do not want an item and those who report it, by each viewer's latest
+ * event. Also counts the reporters who were active on at least two days, which fake viewers take a
+ * while to achieve.
  */
 export async function readFeedback(
   db: Db,

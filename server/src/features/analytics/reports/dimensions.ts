@@ -68,7 +68,7 @@ export async function findDimension(
     return { dimension: await findItems(db, organizationId, name), ofViews };
   }
   const variants = await variantsOf(db, organizationId, experiment ?? '');
-  if (variants === null) throw fieldError('query.experiment', 'is no experiment');
+  if (variants === null) throw fieldError('query.experiment', 'is not the id of an experiment');
   const keyOf = await variantReader(db, organizationId, variants);
   return { dimension: { by: 'viewer', keyOf }, ofViews };
 }

@@ -24,10 +24,10 @@ function addMoversRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getMovers',
-        summary: 'Get the items that have moved most',
+        summary: 'Get the items that changed most',
         description:
-          'Against as many days right before the range, the greatest difference first. A last day ' +
-          `that is not over yet is left out, with its counterpart. ${asCsv} the items.`,
+          'Compares with the preceding period of equal length, greatest difference first. If the last day ' +
+          `is not over yet, it and its counterpart are left out. ${asCsv} the items.`,
         tags,
         querystring: MoversQuery,
         response: answers({ 200: Report(Movers) }),
@@ -49,8 +49,8 @@ function addSourcesRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getTrafficSources',
-        summary: 'Get where viewers come from',
-        description: `Impressions by the \`entryPoint\` that they name, and what came of them. ${asCsv} the sources.`,
+        summary: 'Get traffic sources',
+        description: `Groups impressions and the resulting plays by \`entryPoint\`. ${asCsv} the sources.`,
         tags,
         querystring: FilteredQuery,
         response: answers({ 200: Report(Sources) }),

@@ -4,7 +4,7 @@ import type { Period } from './period.ts';
 import type { SegmentKind } from './query-schemas.ts';
 import { sumByBucket } from './series.ts';
 
-/** How long viewers stay, and how that differs between parts of the audience. */
+/** The report of how long viewers stay, and how that differs between parts of the audience. */
 export async function reportEngagement(
   counts: CountSource,
   { period, segment }: { period: Period; segment: SegmentKind },

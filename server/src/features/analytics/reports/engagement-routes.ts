@@ -25,8 +25,8 @@ function addEngagementRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getEngagementAnalytics',
-        summary: 'Get the metrics of sessions',
-        description: `In total, over time, and by device, country or tag. ${asCsv} the segments.`,
+        summary: 'Get session metrics',
+        description: `Returns totals, a time series, and metrics by device, country or tag. ${asCsv} the segments.`,
         tags,
         querystring: EngagementQuery,
         response: answers({ 200: Report(Engagement) }),
@@ -48,8 +48,8 @@ function addQualityRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getQualityAnalytics',
-        summary: 'Get the metrics of playback quality',
-        description: `Start-up times, stalls and errors, also by rendition and codec. ${asCsv} the timeseries.`,
+        summary: 'Get playback quality metrics',
+        description: `Returns startup times, stalls and errors, in total and by rendition and codec. ${asCsv} the timeseries.`,
         tags,
         querystring: FilteredQuery,
         response: answers({ 200: Report(Quality) }),
@@ -71,10 +71,10 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getRetentionAnalytics',
-        summary: 'Get the retention of viewers',
+        summary: 'Get viewer retention',
         description:
-          'Cohorts are the viewers of a first day or, by week, of the days of a first week. ' +
-          `Either way retention is counted in days, and \`hour\` gives days. ${asCsv} a line for each ` +
+          'A cohort is the viewers whose first day is the same or, by week, falls in the same week. ' +
+          `Retention is always counted in days, and \`hour\` is treated as days. ${asCsv} a line for each ` +
           'cohort.',
         tags,
         querystring: FilteredQuery,

@@ -44,7 +44,7 @@ export function readFilter(query: ReportFilter, path = 'query'): ReportFilter | 
   const country = query.country?.toUpperCase();
   // Same rule as for events: none comes from a country that does not exist.
   if (country !== undefined && !isCountry(country)) {
-    throw fieldError(`${path}.country`, 'must be a country of ISO 3166-1, such as DE');
+    throw fieldError(`${path}.country`, 'must be an ISO 3166-1 alpha-2 country code such as DE');
   }
   const id = contentId === undefined ? undefined : parseContentId(contentId);
   if (id === null) throw fieldError(`${path}.contentId`, 'must be the id of a content item');

@@ -84,7 +84,6 @@ export async function findNames(
   return rows;
 }
 
-/** Ids of items with any nonzero count. */
 export function countedItems(sums: FactSums): string[] {
   return sums
     .countedGroups()

@@ -1,4 +1,3 @@
-/** The numbers of a filter over time. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { addFacts } from '../facts/scan.ts';

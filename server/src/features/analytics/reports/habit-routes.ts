@@ -26,8 +26,8 @@ function addViewersRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getViewerAnalytics',
-        summary: 'Get who watches, how often, and who likes',
-        description: `Different viewers of the range, and on how many days they came. ${asCsv} the frequencies.`,
+        summary: 'Get audience size, frequency and reactions',
+        description: `Returns the distinct viewers in the range and the number of days on which they were active. ${asCsv} the frequencies.`,
         tags,
         querystring: DaysQuery,
         response: answers({ 200: Report(Viewers) }),
@@ -49,10 +49,10 @@ function addHoursRoute(app: HttpApp, parts: ReportParts): void {
       config,
       schema: {
         operationId: 'getHourAnalytics',
-        summary: 'Get the hours of the week in which viewers watch',
+        summary: 'Get viewing by hour of the week',
         description:
-          "A map of weekdays and hours, by the organization's clock. The range may reach back as far as " +
-          `hours are kept. ${asCsv} the hours.`,
+          "Returns viewing by weekday and hour in the organization's time zone. The range may reach back as far as " +
+          `hourly data is kept. ${asCsv} the hours.`,
         tags,
         querystring: DaysQuery,
         response: answers({ 200: Report(Hours) }),
@@ -76,7 +76,7 @@ function addBenchmarkRoute(app: HttpApp, parts: ReportParts): void {
         operationId: 'getContentBenchmark',
         summary: 'Compare an item with similar ones at the same age',
         description:
-          'Its first days against those of similar items: quartiles, null below five items, and the place ' +
+          'Compares the first days of the item with those of similar items: quartiles (null below five items), and its rank ' +
           `among the last ten items of the organization and of the author. ${asCsv} the metrics.`,
         tags,
         params: IdParams,

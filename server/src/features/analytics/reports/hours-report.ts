@@ -13,7 +13,7 @@ export async function reportHours(
 ) {
   // Older hours expire, and zeros in their place would be wrong.
   if (period.startMs <= bucketStart(nowMs, 'day') - hoursKeptDays * dayMs) {
-    throw fieldError('query.startDate', `hours are kept for ${hoursKeptDays} days`);
+    throw fieldError('query.startDate', `hourly data is kept for ${hoursKeptDays} days`);
   }
   const series = await counts.byHour(period);
   const cells = Map.groupBy(series, ({ startMs }) => hourOfWeek(startMs));
@@ -40,7 +40,7 @@ function hourOfWeek(ms: number): number {
   return (Math.floor(ms / dayMs + 3) % 7) * 24 + Math.floor((ms % dayMs) / hourMs);
 }
 
-/** How many Mondays, Tuesdays and so on of the range have begun. */
+/** Number of Mondays, Tuesdays and so on that have begun in the range. */
 function countWeekdays({ startMs, endMs }: Period, nowMs: number): number[] {
   const days = Array.from({ length: 7 }, () => 0);
   for (let day = startMs; day < endMs && day <= nowMs; day += dayMs) {

@@ -10,7 +10,7 @@ const meta = {
   asOf: Type.Optional(
     Type.String({
       format: 'date-time',
-      description: 'Every event that was answered before this moment is counted.',
+      description: 'All events acknowledged before this time are included.',
     }),
   ),
 };
@@ -27,7 +27,7 @@ export function ReportList<T extends TSchema, More extends TProperties>(item: T,
       meta: Type.Object({
         ...meta,
         ...more,
-        total: Type.Integer({ description: 'Items of the whole list.' }),
+        total: Type.Integer({ description: 'Total number of items in the list.' }),
         nextCursor: Nullable(Type.String()),
       }),
     },
@@ -36,7 +36,7 @@ export function ReportList<T extends TSchema, More extends TProperties>(item: T,
 }
 
 /** Appears in the description of every report. */
-export const asCsv = 'With `Accept: text/csv` it answers';
+export const asCsv = 'With `Accept: text/csv`, the response is';
 
 export const count = (description?: string) =>
   Type.Integer({ minimum: 0, ...(description !== undefined && { description }) });
@@ -51,33 +51,33 @@ export const counted = {
   plays: count(),
   completions: count(),
   totalWatchTime: seconds('Seconds.'),
-  averageWatchTime: average('Seconds a play.'),
-  completionRate: rate('Plays that were completed, by plays.'),
-  engagementRate: rate('Viewers who liked, shared or saved, by unique viewers.'),
+  averageWatchTime: average('Seconds per play.'),
+  completionRate: rate('Completed plays divided by plays.'),
+  engagementRate: rate('Viewers who liked, shared or saved, divided by unique viewers.'),
   reactionsPerImpression: Nullable(
     Type.Number({ minimum: 0, description: '(likes + shares + saves) / impressions.' }),
   ),
   likes: count(),
   shares: count(),
   saves: count(),
-  views: count('Views that have played.'),
-  engagedViews: count('Views of 10 s at least, or completed.'),
-  hookRate: rate('Views that lasted 3 s, by views.'),
-  swipeAwayRate: rate('Views that were swiped away before 3 s, by views.'),
-  loopRate: rate('Views that began again at least once, by views.'),
-  replays: count('How often views began again.'),
+  views: count('Views in which playback started.'),
+  engagedViews: count('Views of at least 10 s, or completed.'),
+  hookRate: rate('Views that lasted at least 3 s, divided by views.'),
+  swipeAwayRate: rate('Views swiped away before 3 s, divided by views.'),
+  loopRate: rate('Views replayed at least once, divided by views.'),
+  replays: count('Number of replays.'),
   averagePercentWatched: Nullable(
     Type.Number({
       minimum: 0,
       description:
-        'Mean of watch time by duration, over the views that told one. Over 1 for loops.',
+        'Mean of watch time divided by duration, over the views that reported a duration. Loops can make it exceed 1.',
     }),
   ),
-  uniqueViewers: count('Distinct viewers that have played.'),
+  uniqueViewers: count('Distinct viewers with at least one play.'),
   reactingViewers: count('Distinct viewers who liked, shared or saved.'),
 };
 export const date = Type.String({
-  description: 'The day, the Monday of the week, or the moment at which the hour begins.',
+  description: 'The day, the Monday of the week, or the start of the hour.',
   examples: ['2026-01-31'],
 });
 
@@ -91,8 +91,8 @@ export function BreakdownOf<Metrics extends TObject>(metrics: Metrics) {
         dimensions: Type.Array(Type.String()),
         rows: Type.Array(
           Type.Object({
-            values: Type.Record(Type.String(), label('Null is unknown.'), {
-              description: 'By dimension.',
+            values: Type.Record(Type.String(), label('Null if unknown.'), {
+              description: 'Values by dimension.',
             }),
             metrics,
           }),
@@ -100,7 +100,7 @@ export function BreakdownOf<Metrics extends TObject>(metrics: Metrics) {
         other: Nullable(metrics),
         total: metrics,
       },
-      { description: 'The greatest groups; what is in none of them; and all together.' },
+      { description: 'The largest groups, the remainder, and the total.' },
     ),
   );
 }

@@ -25,8 +25,8 @@ function addAudienceRoute(app: HttpApp, parts: ReportParts): void {
         operationId: 'getAudienceAnalytics',
         summary: 'Get active, new and returning viewers',
         description:
-          'Viewers of the last day, of the 7 and of the 30 days that end with it, and for each day ' +
-          `who came for the first time and who came back. ${asCsv} the timeseries.`,
+          'Returns the viewers of the last day and of the 7 and 30 days ending with it, and for each day ' +
+          `the new and returning viewers. ${asCsv} the timeseries.`,
         tags,
         querystring: DaysQuery,
         response: answers({ 200: Report(Audience) }),
@@ -49,7 +49,7 @@ function addOverviewRoute(app: HttpApp, parts: ReportParts): void {
       schema: {
         operationId: 'getAnalyticsOverview',
         summary: 'Get the metrics of the organization',
-        description: `In total, over time, and against as many days before. ${asCsv} the timeseries.`,
+        description: `Returns totals, a time series, and a comparison with the preceding period. ${asCsv} the timeseries.`,
         tags,
         querystring: FilteredQuery,
         response: answers({ 200: Report(Overview) }),

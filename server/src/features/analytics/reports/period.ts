@@ -36,9 +36,7 @@ export type PeriodBucket = {
 };
 
 export type Period = {
-  /** Start of the first day. */
   readonly startMs: number;
-  /** End of the last day. */
   readonly endMs: number;
   readonly granularity: Granularity;
   /** The clock used to name hours; UTC if missing. */
@@ -82,11 +80,11 @@ export function readPeriod(
 
 function checkHours(startMs: number, days: number, nowMs: number, path: string): void {
   if (days > maxDaysOfHours) {
-    throw fieldError(`${path}granularity`, `hour is for at most ${maxDaysOfHours} days`);
+    throw fieldError(`${path}granularity`, `can be hour for at most ${maxDaysOfHours} days`);
   }
   // Older hours expire, and zeros in their place would be wrong.
   if (startMs <= startOfDay(nowMs) - hoursKeptDays * dayMs) {
-    throw fieldError(`${path}granularity`, `hours are kept for ${hoursKeptDays} days`);
+    throw fieldError(`${path}granularity`, `hourly data is kept for ${hoursKeptDays} days`);
   }
 }
 

@@ -92,7 +92,6 @@ function presentLists(
   };
 }
 
-/** The counts of each rendition, most plays first. */
 function presentRenditions(labels: (measure: string) => QualityCount[]) {
   const measures = ['rendition', 'watching', 'rebuffer', 'switch'] as const;
   const byLabel = Map.groupBy(measures.flatMap(labels), ({ label }) => label);

@@ -8,30 +8,32 @@ const milliseconds = (description: string) =>
 
 const playback = {
   startupTime: Type.Object({
-    average: milliseconds('Mean. With a filter, of the first start of each view.'),
-    p50: milliseconds('Median, as all percentiles within 2 %.'),
-    p75: milliseconds('Three quarters start as fast.'),
-    p95: milliseconds('95 of 100 start as fast.'),
-    p99: milliseconds('99 of 100 start as fast.'),
+    average: milliseconds('Mean. With a filter, the mean over the first start of each view.'),
+    p50: milliseconds('Median. All percentiles are accurate to within 2 %.'),
+    p75: milliseconds('75th percentile.'),
+    p95: milliseconds('95th percentile.'),
+    p99: milliseconds('99th percentile.'),
   }),
   rebufferRatio: Nullable(
     Type.Number({
       minimum: 0,
       maximum: 1,
-      description: 'Time of stalls by time watched and stalled.',
+      description: 'Stall time divided by the sum of watch time and stall time.',
     }),
   ),
-  rebuffersPerHour: Nullable(Type.Number({ minimum: 0, description: 'Stalls an hour watched.' })),
-  errorRate: rate('Views with an error, by views that were attempted.'),
-  failuresBeforeStart: rate('Views that failed before playback, by views that were attempted.'),
+  rebuffersPerHour: Nullable(
+    Type.Number({ minimum: 0, description: 'Stalls per hour of watch time.' }),
+  ),
+  errorRate: rate('Views with an error, divided by attempted views.'),
+  failuresBeforeStart: rate('Views that failed before playback, divided by attempted views.'),
   exitsBeforeStart: rate(
-    'Views that were left before playback without an error, after a second at least.',
+    'Views abandoned before playback without an error, after at least one second.',
   ),
 };
 
 const renditionPlays = {
   plays: count(),
-  averageStartupTime: milliseconds('Of these plays.'),
+  averageStartupTime: milliseconds('Startup time of these plays.'),
 };
 
 const QualityPart = Type.Object({
@@ -45,27 +47,31 @@ export const Quality = Type.Object({
   summary: Type.Object(playback),
   renditions: Type.Array(
     Type.Object({
-      rendition: label('As players name it; null is unknown.'),
+      rendition: label('The name reported by the player; null if unknown.'),
       ...renditionPlays,
-      progressReports: Nullable(count('watchProgress events; null with a filter.')),
+      progressReports: Nullable(count('Number of watchProgress events; null with a filter.')),
       rebuffers: count(),
       rebufferTime: seconds('Seconds.'),
-      switchesTo: Nullable(count('qualityChange events to it; null with a filter.')),
+      switchesTo: Nullable(
+        count('Number of qualityChange events to this rendition; null with a filter.'),
+      ),
     }),
   ),
-  codecs: Type.Array(Type.Object({ codec: label('Null is unknown.'), ...renditionPlays })),
+  codecs: Type.Array(Type.Object({ codec: label('Null if unknown.'), ...renditionPlays })),
   errors: Type.Array(
     Type.Object({
       code: label('`data.errorCode`.'),
-      count: count('Errors; with a filter, views whose first error it was.'),
-      previous: count('The same in as many days before.'),
-      change: Nullable(Type.Number({ description: 'Relative: 0.25 is a quarter more.' })),
+      count: count('Number of errors or, with a filter, of views whose first error this was.'),
+      previous: count('The same count in the preceding period of equal length.'),
+      change: Nullable(
+        Type.Number({ description: 'Relative change: 0.25 is an increase of 25 %.' }),
+      ),
       messages: Type.Array(
         Type.Object({
-          message: label('What is equal in such messages.'),
-          views: count('Views whose first error had such a message.'),
+          message: label('The common part of these messages.'),
+          views: count('Views whose first error had a message of this form.'),
         }),
-        { description: 'The most frequent five.' },
+        { description: 'The five most frequent messages.' },
       ),
     }),
   ),

@@ -10,11 +10,13 @@ const day = (description: string) => Type.String({ description, examples: ['2026
 
 const periodQuery = {
   startDate: Type.Optional(day('First day of the range. Default: 29 days before `endDate`.')),
-  endDate: Type.Optional(day('Last day, included; at most 366 days in all. Default: today.')),
+  endDate: Type.Optional(
+    day('Last day of the range, inclusive. The range is at most 366 days. Default: today.'),
+  ),
   granularity: Type.Optional(
     OneOf(
       granularities,
-      `Of the timeseries. Weeks begin on Monday. \`hour\`: at most ${maxDaysOfHours} days, of the ` +
+      `Granularity of the time series. Weeks start on Monday. \`hour\` covers at most ${maxDaysOfHours} days within the ` +
         `last ${hoursKeptDays}. Default: day.`,
     ),
   ),
@@ -25,16 +27,16 @@ const text = (description: string) =>
 
 /** Parsed by `readFilter`. */
 export const filterQuery = {
-  device: Type.Optional(OneOf(['ios', 'android', 'web'] as const, 'Only from this device.')),
+  device: Type.Optional(OneOf(['ios', 'android', 'web'] as const, 'Only events from this device.')),
   country: Type.Optional(
-    Type.String({ maxLength: 2, description: 'Only from this country.', examples: ['DE'] }),
+    Type.String({ maxLength: 2, description: 'Only events from this country.', examples: ['DE'] }),
   ),
-  entryPoint: text('Only views that came by this entry point.'),
-  appVersion: text('Only from this version of the app.'),
-  contentId: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this item.' })),
-  tag: text('Only of items that have this tag now.'),
-  author: text('Only of items that have this author now.'),
-  section: text('Only of items that are in this section now.'),
+  entryPoint: text('Only views from this entry point.'),
+  appVersion: text('Only events from this app version.'),
+  contentId: Type.Optional(Type.String({ maxLength: 64, description: 'Only this item.' })),
+  tag: text('Only items that currently have this tag.'),
+  author: text('Only items that currently have this author.'),
+  section: text('Only items that are currently in this section.'),
 };
 
 /** Parsed by `readBreakdown`. */
@@ -43,7 +45,7 @@ export const breakdownQuery = {
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: `One or two of ${dimensions.join(', ')}: splits what the filter asks for.`,
+      description: `One or two of ${dimensions.join(', ')}. Breaks the filtered metrics down by these dimensions.`,
       examples: ['author,country'],
     }),
   ),
@@ -51,11 +53,15 @@ export const breakdownQuery = {
     Type.Integer({
       minimum: 1,
       maximum: 100,
-      description: 'Rows of the break-down; what is in none of them is `other`. Default: 10.',
+      description:
+        'Maximum number of rows in the breakdown. The remainder is `other`. Default: 10.',
     }),
   ),
   experiment: Type.Optional(
-    Type.String({ maxLength: 64, description: 'With `breakdown=experimentVariant`: its id.' }),
+    Type.String({
+      maxLength: 64,
+      description: 'Id of the experiment, required with `breakdown=experimentVariant`.',
+    }),
   ),
 };
 
@@ -104,12 +110,16 @@ export const ContentStatisticsQuery = Closed({
   sort: Type.Optional(
     OneOf(
       contentSorts,
-      'Default: plays. Metrics move while people watch; `createdAt` walks all items once.',
+      'Default: plays. Metrics change while people watch, so use `createdAt` to page through all items exactly once.',
     ),
   ),
   order: Type.Optional(OneOf(['asc', 'desc'] as const, 'Default: desc.')),
   tags: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 2000, description: 'Comma list; any of them matches.' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 2000,
+      description: 'Comma-separated list. An item matches if it has any of them.',
+    }),
   ),
 });
 
@@ -128,7 +138,7 @@ export const MoversQuery = Closed({
   ...periodQuery,
   ...filterQuery,
   breakdown: breakdownQuery.breakdown,
-  metric: Type.Optional(OneOf(moverMetrics, 'What is compared. Default: plays.')),
+  metric: Type.Optional(OneOf(moverMetrics, 'Metric to compare. Default: plays.')),
   direction: Type.Optional(OneOf(directions, 'Gains, losses, or both. Default: both.')),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, description: 'Items. Default: 10.' }),
@@ -142,5 +152,5 @@ export const EngagementQuery = Closed({
   ...periodQuery,
   ...filterQuery,
   ...breakdownQuery,
-  segment: Type.Optional(OneOf(segmentKinds, 'How to split `segments`. Default: device.')),
+  segment: Type.Optional(OneOf(segmentKinds, 'Dimension of `segments`. Default: device.')),
 });

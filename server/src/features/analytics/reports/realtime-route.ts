@@ -19,28 +19,38 @@ const counts = {
   saves: count(),
   rebuffers: count(),
   errors: count(),
-  viewers: count('Different viewers who have played anything.'),
+  viewers: count('Distinct viewers with at least one play.'),
 };
 const item = { contentId: Type.String(), title: Type.String() };
 const Minute = Type.Object({ minute: Timestamp, ...counts });
 
 export const Realtime = Type.Object({
   now: Timestamp,
-  total: Type.Object(counts, { description: 'Of these 60 minutes.' }),
+  total: Type.Object(counts, { description: 'Metrics of the last 60 minutes.' }),
   viewersLastFiveMinutes: count(),
-  minutes: Type.Array(Minute, { description: 'The oldest first; the last one is running.' }),
+  minutes: Type.Array(Minute, {
+    description: 'Oldest first. The last minute is still in progress.',
+  }),
   top: Type.Array(Type.Object({ ...item, impressions: count(), plays: count(), likes: count() }), {
     description: 'The ten items with the most plays.',
   }),
   rising: Type.Array(
     Type.Object({
       ...item,
-      plays: count(`Of the last ${recentMinutes} minutes.`),
+      plays: count(`Plays in the last ${recentMinutes} minutes.`),
       playsPerMinute: Type.Number({ minimum: 0 }),
-      playsPerMinuteBefore: Type.Number({ minimum: 0, description: 'Of the 50 minutes before.' }),
-      change: Nullable(Type.Number({ description: 'Relative; null where there were none.' })),
+      playsPerMinuteBefore: Type.Number({
+        minimum: 0,
+        description: 'Plays in the 50 minutes before that.',
+      }),
+      change: Nullable(
+        Type.Number({ description: 'Relative change; null if there were no plays before.' }),
+      ),
     }),
-    { description: 'Items that are played more than chance explains; the surest first.' },
+    {
+      description:
+        'Items whose increase in plays is statistically significant, most significant first.',
+    },
   ),
 });
 
@@ -64,10 +74,10 @@ export function addRealtimeRoute(app: HttpApp, parts: ReportParts): void {
       config: reportRoute.config,
       schema: {
         operationId: 'getRealtimeAnalytics',
-        summary: 'Get the last 60 minutes',
+        summary: 'Get metrics of the last 60 minutes',
         description:
-          'By the minute, with the items that are played most and those that are rising. Made to be polled ' +
-          `every few seconds; \`meta.asOf\` tells how fresh it is. ${asCsv} the minutes.`,
+          'Returns metrics by minute, the most played items and the trending items. Designed to be polled ' +
+          `every few seconds; \`meta.asOf\` says how current it is. ${asCsv} the minutes.`,
         tags: reportRoute.tags,
         querystring: Closed({}),
         response: answers({ 200: Report(Realtime) }),

@@ -315,7 +315,6 @@ export class FilteredRecount {
     };
   }
 
-  /** Breakdowns of a filter by one or two dimensions. */
   breakdown(asked: BreakdownAsked, filter: Filter, range: Range) {
     const { from, to } = spanOf(range);
     const part = within(this.#partOf(filter), from, to);

@@ -49,7 +49,7 @@ export type Told = {
   appVersion: string | null;
 };
 
-/** What each viewer has done with each item in one session; a login starts a new view. */
+/** Each viewer's activity with each item in one session; a login starts a new view. */
 export function toViews(events: readonly LoggedEvent[]): View[] {
   const byView = Map.groupBy(events, (event) =>
     JSON.stringify([
@@ -184,7 +184,6 @@ function firstOf(events: readonly LoggedEvent[], kind: string, field: string): s
   return told[0] === undefined ? null : String(told[0].data[field]);
 }
 
-/** The five most frequent messages of failed views. */
 export function messagesOf(failed: readonly View[]) {
   return [...Map.groupBy(failed, ({ errorMessage }) => errorMessage)]
     .map(([message, same]) => ({ message, views: same.length }))
@@ -207,7 +206,7 @@ export function dropoff(views: readonly View[]): { second: number; retained: num
     }));
 }
 
-/** How often each second was watched, relative to views; a looping clip counts repeatedly. */
+/** Number of times each second was watched, divided by views; a looping clip counts repeatedly. */
 export function watchedCurve(views: readonly View[]): { second: number; watched: number }[] {
   const runs = views.flatMap((view) => {
     const ends = [view.reachedMs];

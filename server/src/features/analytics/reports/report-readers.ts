@@ -86,7 +86,7 @@ export const readAudience = async (
   query: Days,
 ) => {
   const { period, counts, nowMs } = await readAsked(parts, organizationId, query);
-  refuseBreakdown(query, 'filter it, or break down the overview');
+  refuseBreakdown(query, 'use a filter, or break down the overview');
   const data = await reportAudience(counts, { period, nowMs });
   return table(data, Audience.properties.timeseries.items, data.timeseries);
 };
@@ -126,7 +126,7 @@ export const readRetention = async (
   query: Filtered,
 ) => {
   const { period, counts, nowMs } = await readAsked(parts, organizationId, query);
-  refuseBreakdown(query, 'filter it by one value after the other');
+  refuseBreakdown(query, 'filter by one value at a time');
   const data = await reportRetention(counts, { period, nowMs });
   return table(data, Retention.properties.cohorts.items, data.cohorts);
 };
@@ -137,7 +137,7 @@ export const readMovers = async (
   query: Static<typeof MoversQuery>,
 ) => {
   const { metric = 'plays', direction = 'both', limit = 10 } = query;
-  refuseBreakdown(query, 'it is by item already; filter it');
+  refuseBreakdown(query, 'it already lists items; use a filter');
   const { now, period, counts } = await readAsked(parts, organizationId, query);
   const periods = comparablePeriods(period, now.nowMs);
   const data = await reportMovers(counts, { periods, metric, direction, limit });

@@ -13,11 +13,11 @@ import {
 
 const overviewMetrics = {
   ...counted,
-  sessions: Nullable(count('Null with a filter by items.')),
+  sessions: Nullable(count('Null with an item filter.')),
 };
 
 const Comparison = Type.Object({
-  change: Nullable(Type.Number({ description: 'Relative: 0.25 is a quarter more.' })),
+  change: Nullable(Type.Number({ description: 'Relative change: 0.25 is an increase of 25 %.' })),
   direction: OneOf(['up', 'down', 'flat'] as const),
 });
 
@@ -28,27 +28,30 @@ export const Overview = Type.Object({
     Object.fromEntries(Object.keys(overviewMetrics).map((name) => [name, Comparison])),
     {
       description:
-        'Against as many days right before the range. A last day that is not over yet is left out, ' +
-        'with its counterpart.',
+        'Compares with the preceding period of equal length. If the last day is not over yet, ' +
+        'it and its counterpart are left out.',
     },
   ),
   breakdown: BreakdownOf(Type.Object(overviewMetrics)),
 });
 
 export const Audience = Type.Object({
-  date: Type.String({ description: 'The last day of the range, or today if that comes earlier.' }),
-  dailyActiveViewers: count('Distinct viewers that have played on that day.'),
-  weeklyActiveViewers: count('In the 7 days that end with it.'),
-  monthlyActiveViewers: count('In the 30 days that end with it.'),
+  date: Type.String({ description: 'The last day of the range, or today if that is earlier.' }),
+  dailyActiveViewers: count('Distinct viewers with a play on that day.'),
+  weeklyActiveViewers: count('Distinct viewers in the 7 days ending with that day.'),
+  monthlyActiveViewers: count('Distinct viewers in the 30 days ending with that day.'),
   stickiness: Nullable(
-    Type.Number({ minimum: 0, description: 'Daily by monthly active viewers.' }),
+    Type.Number({
+      minimum: 0,
+      description: 'Daily active viewers divided by monthly active viewers.',
+    }),
   ),
-  newViewers: count('Viewers who did anything for the first time in the range.'),
+  newViewers: count('Viewers whose first activity falls in the range.'),
   timeseries: Type.Array(
     Type.Object({
       date: Type.String({ examples: ['2026-01-31'] }),
-      newViewers: count('Viewers who did anything for the first time.'),
-      returningViewers: count('Active viewers who had done anything on an earlier day.'),
+      newViewers: count('Viewers whose first activity was on this day.'),
+      returningViewers: count('Active viewers who were also active on an earlier day.'),
     }),
   ),
 });
@@ -56,12 +59,12 @@ export const Audience = Type.Object({
 const contentMetrics = {
   ...counted,
   uniqueViewers: Nullable(
-    count('Distinct viewers that have played. Null by hour without a filter.'),
+    count('Distinct viewers with at least one play. Null by hour without a filter.'),
   ),
   reactingViewers: Nullable(
     count('Distinct viewers who liked, shared or saved. Null by hour without a filter.'),
   ),
-  swipesAway: count('Swipes from this item to the next.'),
+  swipesAway: count('Swipes from this item to another one.'),
 };
 
 /** List metrics cover whole ranges, for which unique viewers are always known. */
@@ -73,13 +76,12 @@ export const ContentStatistics = Type.Object({
   ...named,
   metrics: Type.Object(listedMetrics),
   previous: Type.Object(listedMetrics, {
-    description: 'The same in as many days right before the range.',
+    description: 'The same metric in the preceding period of equal length.',
   }),
 });
 
 export const ContentBreakdown = BreakdownOf(Type.Object(listedMetrics));
 
-/** As a CSV row. */
 export const ContentStatisticsRow = Type.Object({
   ...named,
   ...listedMetrics,
@@ -97,30 +99,30 @@ export const ItemStatistics = Type.Object({
     }),
   ),
   breakdown: ContentBreakdown,
-  devices: Type.Array(Type.Object({ device: label('Null is unknown.'), ...breakdown })),
-  countries: Type.Array(Type.Object({ country: label('Null is unknown.'), ...breakdown })),
+  devices: Type.Array(Type.Object({ device: label('Null if unknown.'), ...breakdown })),
+  countries: Type.Array(Type.Object({ country: label('Null if unknown.'), ...breakdown })),
   engagement: Type.Object({
     averagePercentWatched: counted.averagePercentWatched,
     dropoffPoints: Type.Array(
       Type.Object({
         second: count(
-          'Each of the first minute, then every ten seconds, from ten minutes on every minute.',
+          'Every second of the first minute, then every ten seconds, and every minute from ten minutes on.',
         ),
         retained: Type.Number({
           minimum: 0,
           maximum: 1,
-          description: 'Share of the views that have reached this second.',
+          description: 'Share of views that reached this second.',
         }),
       }),
     ),
     watchedPoints: Nullable(
       Type.Array(
         Type.Object({
-          second: count('As of `dropoffPoints`.'),
+          second: count('Seconds as in `dropoffPoints`.'),
           watched: Type.Number({
             minimum: 0,
             description:
-              'How often this second was watched, by views: over 1 for what is watched again.',
+              'Number of times this second was watched, divided by views. Above 1 if it is replayed.',
           }),
         }),
         { description: 'Null with a filter.' },
@@ -129,14 +131,14 @@ export const ItemStatistics = Type.Object({
   }),
   feedback: Type.Object(
     {
-      notInterested: count('Viewers who do not want the item, its author or its tags.'),
-      reports: count('Viewers who report the item.'),
-      credibleReports: count('Of these, viewers who were active on two days or more.'),
+      notInterested: count('Viewers not interested in the item, its author or its tags.'),
+      reports: count('Viewers who reported the item.'),
+      credibleReports: count('Reporting viewers who were active on at least two days.'),
     },
     {
       description:
-        'What viewers have told until now, each by the last event, whatever the range and the filter. ' +
-        'It changes nothing in the feeds of other viewers.',
+        'Current feedback of viewers, each counted by their latest event, regardless of the range and the filter. ' +
+        'It does not affect the feeds of other viewers.',
     },
   ),
 });
@@ -145,30 +147,32 @@ export const Movers = Type.Array(
   Type.Object({
     ...named,
     current: seconds('The metric in the range.'),
-    previous: seconds('In as many days before.'),
+    previous: seconds('The metric in the preceding period of equal length.'),
     difference: Type.Number({ description: 'current − previous' }),
-    change: Nullable(Type.Number({ description: 'Relative: 0.25 is a quarter more.' })),
+    change: Nullable(Type.Number({ description: 'Relative change: 0.25 is an increase of 25 %.' })),
   }),
 );
 
 const sourceMetrics = {
   views: counted.views,
-  plays: count('Of views that came by it.'),
+  plays: count('Plays of views from this entry point.'),
   totalWatchTime: seconds('Seconds.'),
   averageWatchTime: counted.averageWatchTime,
   hookRate: counted.hookRate,
   uniqueViewers: counted.uniqueViewers,
   followOnPlays: Nullable(
-    count('Plays behind the first, in sessions that began by it. Null where views alone are told.'),
+    count(
+      'Plays after the first one in sessions that started from this entry point. Null if only views report it.',
+    ),
   ),
 };
 
 export const Sources = Type.Object({
   sources: Type.Array(
     Type.Object({
-      entryPoint: label('`data.entryPoint` of impressions; null is unknown.'),
+      entryPoint: label('`data.entryPoint` of impressions; null if unknown.'),
       impressions: count(),
-      share: rate('Of all impressions.'),
+      share: rate('Share of all impressions.'),
       ...sourceMetrics,
     }),
   ),
@@ -177,14 +181,14 @@ export const Sources = Type.Object({
     Type.Object({
       date,
       impressions: Type.Record(Type.String(), count(), {
-        description: "By entry point; the unknown ones are under ''.",
+        description: "Values by entry point. Unknown entry points are listed under ''.",
       }),
     }),
   ),
 });
 
 const sessionMetrics = {
-  sessions: Nullable(count('Null for items and tags: a session is about many.')),
+  sessions: Nullable(count('Null for items and tags, since a session includes many of them.')),
   averageSessionLength: average('Seconds from the first to the last event.'),
   averageVideosPerSession: Nullable(Type.Number({ minimum: 0 })),
   averageWatchTimePerSession: average('Seconds.'),
@@ -194,7 +198,7 @@ export const Engagement = Type.Object({
   summary: Type.Object(sessionMetrics),
   segments: Type.Array(
     Type.Object({
-      segment: label('The device, country or tag; null is unknown.'),
+      segment: label('The device, country or tag; null if unknown.'),
       ...sessionMetrics,
       ...counted,
     }),
@@ -206,28 +210,33 @@ export const Engagement = Type.Object({
 export const Retention = Type.Object({
   cohorts: Type.Array(
     Type.Object({
-      date: Type.String({ description: 'The first day of these viewers, or its Monday.' }),
+      date: Type.String({
+        description: 'The first day of these viewers, or the Monday of its week.',
+      }),
       size: count('Viewers.'),
       retention: Type.Array(Type.Number({ minimum: 0, maximum: 1 }), {
-        description: 'The share that was active n days later; [0] is 1. Empty without viewers.',
+        description:
+          'Element n is the share that was active n days later; element 0 is 1. Empty if there are no viewers.',
       }),
     }),
   ),
 });
 
 export const Viewers = Type.Object({
-  uniqueViewers: count('Distinct viewers that have played, by the day on which a view began.'),
+  uniqueViewers: count(
+    'Distinct viewers with at least one play, by the day on which the view began.',
+  ),
   reactingViewers: count('Distinct viewers who liked, shared or saved.'),
   likers: count('Distinct viewers who liked.'),
   likes: count(),
-  unlikes: count('Likes that were taken back in the range, whenever they were given.'),
+  unlikes: count('Likes withdrawn in the range, regardless of when they were given.'),
   netLikes: Type.Integer({ description: 'likes − unlikes' }),
   frequency: Type.Array(
     Type.Object({
-      daysFrom: count('At least so many days of the range with a view.'),
-      daysTo: Nullable(count('At most so many; null is any number.')),
+      daysFrom: count('Minimum number of days in the range with a view.'),
+      daysTo: Nullable(count('Maximum number of days; null for no maximum.')),
       viewers: count('Distinct viewers.'),
-      share: rate('Of the unique viewers.'),
+      share: rate('Share of the unique viewers.'),
     }),
   ),
 });
@@ -235,24 +244,28 @@ export const Viewers = Type.Object({
 export const Hours = Type.Array(
   Type.Object({
     weekday: Type.Integer({ minimum: 1, maximum: 7, description: '1 is Monday.' }),
-    hour: Type.Integer({ minimum: 0, maximum: 23, description: "By the organization's clock." }),
-    days: count('How many such weekdays of the range have begun.'),
+    hour: Type.Integer({
+      minimum: 0,
+      maximum: 23,
+      description: "Hour in the organization's time zone.",
+    }),
+    days: count('Number of these weekdays that have begun in the range.'),
     impressions: count(),
     plays: count(),
     views: count(),
     totalWatchTime: seconds('Seconds.'),
     likes: count(),
-    sessions: Nullable(count('That began in this hour. Null with a filter by items.')),
+    sessions: Nullable(count('Sessions that began in this hour. Null with an item filter.')),
   }),
-  { description: '168 hours, Monday from 0:00 first.' },
+  { description: 'All 168 hours, starting with Monday 0:00.' },
 );
 
 const band = Nullable(
   Type.Object({
-    items: count('Similar items that it rests on.'),
-    p25: Type.Number({ description: 'A quarter of them have less.' }),
+    items: count('Number of similar items compared.'),
+    p25: Type.Number({ description: '25th percentile.' }),
     median: Type.Number(),
-    p75: Type.Number({ description: 'A quarter of them have more.' }),
+    p75: Type.Number({ description: '75th percentile.' }),
   }),
 );
 const rank = Nullable(
@@ -272,14 +285,19 @@ export const BenchmarkRow = Type.Object({
 
 export const Benchmark = Type.Object({
   ...named,
-  days: Type.Integer({ minimum: 1, description: 'The first days of each item, at most 28.' }),
+  days: Type.Integer({
+    minimum: 1,
+    description: 'Number of days compared from the start of each item, at most 28.',
+  }),
   lengthClass: Nullable(
     Type.Object(
       { from: seconds('Seconds, without.'), to: Nullable(seconds('Seconds, included.')) },
       { description: 'Null for items without a duration.' },
     ),
   ),
-  similarItems: count('Of the same type and length class, as old at least; the last 100.'),
+  similarItems: count(
+    'The last 100 items of the same type and length class that are at least as old.',
+  ),
   metrics: Type.Array(
     Type.Object({
       metric: Type.String(),
@@ -291,8 +309,11 @@ export const Benchmark = Type.Object({
   ),
   watchedPoints: Type.Array(
     Type.Object({
-      second: count('As of `dropoffPoints`.'),
-      watched: Type.Number({ minimum: 0, description: 'How often it was watched, by views.' }),
+      second: count('Seconds as in `dropoffPoints`.'),
+      watched: Type.Number({
+        minimum: 0,
+        description: 'Number of times it was watched, divided by views.',
+      }),
       typical: band,
     }),
   ),

@@ -106,7 +106,7 @@ describe('a set of viewers', () => {
 
   test('refuses bytes that are none', () => {
     for (const bytes of [[], [1, 2], [2, 0, 0], [9]]) {
-      assert.throws(() => decodeViewerSet(Uint8Array.from(bytes)), /no set of viewers/);
+      assert.throws(() => decodeViewerSet(Uint8Array.from(bytes)), /not an encoded viewer set/);
     }
   });
 });

@@ -73,7 +73,7 @@ export function decodeViewerSet(bytes: Uint8Array): ViewerSet {
   if (bytes[0] === denseForm && bytes.length === packedBytes + 1) {
     return { members: null, registers: decodeRegisters(bytes) };
   }
-  throw new Error('These bytes are no set of viewers.');
+  throw new Error('The bytes are not an encoded viewer set.');
 }
 
 function makeDense(set: ViewerSet): void {

@@ -17,7 +17,7 @@ const Erasure = Envelope(
     status: OneOf(['pending', 'complete', 'failed']),
     requestedAt: Timestamp,
     completedAt: Nullable(Timestamp),
-    blocksRead: Type.Integer({ description: 'Blocks of the event log that were searched so far.' }),
+    blocksRead: Type.Integer({ description: 'Number of event log blocks searched so far.' }),
     eventsRemoved: Type.Integer(),
   }),
 );
@@ -85,17 +85,17 @@ export function addErasureRoutes(
   );
 }
 
-const anyId = 'With the id in the query, any id can be named, also `.` and `..`.';
+const anyId = 'Passing the id in the query allows any id, including `.` and `..`.';
 
 function eraseSchema(operationId: string) {
   return {
     operationId,
-    summary: 'Erase what is kept of a viewer',
+    summary: 'Erase the data of a viewer',
     description:
-      'Removes the events of the user id, and what was made of them: views, sessions, ' +
-      'interests. In events of other viewers, the id is replaced where it stands as a value or as ' +
-      'a key. Counts stay, without the viewer. The erasure runs in the background; `GET` ' +
-      `tells how far it is. Events that are sent later are new data. ${anyId}`,
+      'Removes the events of the user id and everything derived from them: views, sessions, ' +
+      'interests. In events of other viewers, the id is replaced wherever it occurs as a value or as ' +
+      'a key. Counts are kept without reference to the viewer. The erasure runs in the background; `GET` ' +
+      `returns its progress. Events sent later are new data. ${anyId}`,
     tags,
     response: answers({ 200: Erasure }),
   };
@@ -104,8 +104,8 @@ function eraseSchema(operationId: string) {
 function findSchema(operationId: string) {
   return {
     operationId,
-    summary: 'How far the erasure of a viewer is',
-    description: `Of the last one that was asked for; 404 when none was. ${anyId}`,
+    summary: 'Get the progress of the erasure of a viewer',
+    description: `Returns the latest requested erasure; 404 if there is none. ${anyId}`,
     tags,
     response: answers({ 200: Erasure }),
   };

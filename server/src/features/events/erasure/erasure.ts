@@ -116,12 +116,12 @@ export function erasureHandler(parts: ErasureParts): HandledJob {
     for (const step of steps) await step(viewer, signal);
     const id = erasedId(viewer.userId, replacementEventId(key));
     const left = await countLeft(eventLog, { organizationId, id }, position, signal);
-    if (left > 0) throw new Error(`${left} blocks of the event log still name an erased viewer`);
+    if (left > 0) throw new Error(`${left} blocks of the event log still contain an erased viewer`);
     await context.finish(async (tx) => {
       const erasure = await lockErasure(tx, key);
       if (erasure === null) return;
       // The erasure was requested again in the meantime; the next attempt starts over.
-      if (erasure.position === null) throw new Error('the erasure was asked for again');
+      if (erasure.position === null) throw new Error('the erasure was requested again');
       await endErasure(tx, key, 'complete');
     });
     return done;

@@ -196,7 +196,7 @@ export class Admission {
 
 function behind(): ApiError {
   return new ApiError('UNAVAILABLE', {
-    message: 'Events come faster than they can be counted. Try again.',
+    message: 'Events arrive faster than they can be processed. Try again later.',
     headers: { 'retry-after': '2' },
   });
 }

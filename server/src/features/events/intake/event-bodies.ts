@@ -82,7 +82,7 @@ async function unpackBody(encoding: string, packed: Buffer): Promise<Buffer> {
   const work = Object.hasOwn(unpack, encoding) ? unpack[encoding] : undefined;
   if (work === undefined) {
     throw new ApiError('UNSUPPORTED_MEDIA_TYPE', {
-      message: 'Bodies may be compressed by gzip or br.',
+      message: 'Bodies may be compressed with gzip or br.',
       headers: { 'accept-encoding': 'gzip, br' },
     });
   }

@@ -94,6 +94,6 @@ function refuse(walk: Walk, path: string, detail: string): void {
 
 /** Why a text cannot be stored, or null. */
 export function badText(text: string): string | null {
-  if (text.includes('\0')) return 'must not hold a NUL character';
-  return text.isWellFormed() ? null : 'must not hold a lone surrogate';
+  if (text.includes('\0')) return 'must not contain a NUL character';
+  return text.isWellFormed() ? null : 'must not contain a lone surrogate';
 }

@@ -119,7 +119,7 @@ describe('an event', () => {
     assert.equal(refusedField({ data: null }), 'data');
     assert.equal(refusedField({ data: [] }), 'data');
     const unknown = refusal({ event: 'like', contentId: 'x' });
-    assert.deepEqual(unknown, ['NOT_FOUND', 'contentId', 'there is no such content item']);
+    assert.deepEqual(unknown, ['NOT_FOUND', 'contentId', 'there is no content item with this id']);
     const found = new EventProblem('NOT_FOUND', 'contentId', 'is gone');
     assert.equal(found.message, 'contentId: is gone');
     assert.equal(new EventProblem('NOT_FOUND', '', 'It is gone.').message, 'It is gone.');

@@ -66,12 +66,12 @@ const undeclaredKind = new EventProblem(
 const wrongCountry = new EventProblem(
   'VALIDATION_ERROR',
   'country',
-  'must be a code of ISO 3166-1 alpha-2, such as "DE"',
+  'must be an ISO 3166-1 alpha-2 country code such as "DE"',
 );
 const positionBeyondEnd = new EventProblem(
   'VALIDATION_ERROR',
   'data.currentTime',
-  'must not be beyond data.duration by more than 5 % and 2 seconds',
+  'must not exceed data.duration by more than 5 % and 2 seconds',
 );
 const maxIdCharacters = 128;
 const maxViewerCharacters = 256;
@@ -206,7 +206,7 @@ function checkId(
   mayHoldBadText: boolean,
 ): EventProblem | null {
   if (value === undefined) return null;
-  if (typeof value !== 'string') return invalid(path, 'must be text');
+  if (typeof value !== 'string') return invalid(path, 'must be a string');
   const fits = value.length <= most || (value.length <= 2 * most && codePoints(value) <= most);
   if (value === '' || !fits) return invalid(path, `must have 1 to ${most} characters`);
   const detail = mayHoldBadText ? badText(value) : null;
@@ -250,7 +250,7 @@ function findContent(id: unknown, path: string, { findContent: find }: EventSour
   if (typeof id !== 'string') return missingOr(id, path, 'the id of a content item');
   const found = find(id);
   if (found === undefined) return undecided;
-  return found ?? new EventProblem('NOT_FOUND', path, 'there is no such content item');
+  return found ?? new EventProblem('NOT_FOUND', path, 'there is no content item with this id');
 }
 
 function missingOr(value: unknown, path: string, expected: string): EventProblem {

@@ -1,5 +1,5 @@
 /**
- * What an event of each kind must contain in `data`. The documentation is generated from this
+ * The required and optional `data` of each kind of event. The documentation is generated from this
  * table.
  */
 import { scopes } from '../labels.ts';
@@ -25,11 +25,11 @@ const most = 1e9;
 
 const text: FieldType = {
   label: 'text',
-  expected: 'text that is not empty',
+  expected: 'a non-empty string',
   accepts: (value) => typeof value === 'string' && value !== '',
 };
 const anyText: FieldType = {
-  label: 'text, may be empty',
+  label: 'a string, may be empty',
   expected: 'text',
   accepts: (value) => typeof value === 'string',
 };
@@ -82,7 +82,7 @@ function optional(name: string, type: FieldType, about: string): FieldRule {
  */
 export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
   impression: [
-    required('position', whole, 'Place in the feed, the first is 0'),
+    required('position', whole, 'Position in the feed, starting at 0'),
     optional(
       'entryPoint',
       text,
@@ -94,50 +94,54 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
     required('startupTime', whole, 'Milliseconds to the first frame'),
     optional('rendition', text, 'First quality'),
     optional('codec', text, 'Video codec'),
-    optional('autoplay', flag, 'Whether it started by itself'),
+    optional('autoplay', flag, 'Whether playback started automatically'),
   ],
   watchProgress: [
     required('currentTime', amount, 'Playback position in seconds'),
     required('duration', amount, 'Length in seconds'),
-    optional('percentComplete', percent, 'Share that was watched, from 0 to 100'),
+    optional('percentComplete', percent, 'Percentage watched, from 0 to 100'),
     optional('rendition', text, 'Current quality'),
-    optional('watchTime', watched, 'Seconds watched in this view so far'),
+    optional('watchTime', watched, 'Seconds watched so far in this view'),
   ],
   completion: [
     required('watchTime', watched, 'Seconds watched in this view'),
-    required('looped', flag, 'Whether it started again'),
-    optional('loopCount', whole, 'How often it started again'),
+    required('looped', flag, 'Whether this is a replay'),
+    optional('loopCount', whole, 'Number of replays'),
   ],
   swipe: [
     required('fromContentId', text, 'The item that was left'),
-    required('watchTimeOnFrom', watched, 'Seconds watched of it'),
-    optional('direction', text, 'Such as up or down'),
+    required('watchTimeOnFrom', watched, 'Seconds watched of that item'),
+    optional('direction', text, 'Direction, such as up or down'),
   ],
   like: [],
   unlike: [],
-  share: [required('platform', text, 'Where it was shared')],
+  share: [required('platform', text, 'Where the item was shared')],
   save: [],
   unsave: [],
   notInterested: [
-    required('scope', scope, 'What the viewer wants less of: the item, its author or its tags'),
-    optional('undo', flag, 'Whether it is taken back'),
+    required(
+      'scope',
+      scope,
+      'What the viewer wants to see less of: the item, its author or its tags',
+    ),
+    optional('undo', flag, 'Whether this undoes an earlier event'),
   ],
   report: [
-    required('reason', text, 'Why, such as spam'),
-    optional('undo', flag, 'Whether it is taken back'),
+    required('reason', text, 'Reason, such as spam'),
+    optional('undo', flag, 'Whether this undoes an earlier event'),
   ],
   rebuffer: [
-    required('duration', whole, 'Milliseconds of the stall'),
+    required('duration', whole, 'Duration of the stall in milliseconds'),
     required('currentTime', amount, 'Playback position in seconds'),
-    optional('rendition', text, 'Quality at that moment'),
+    optional('rendition', text, 'Quality during the stall'),
   ],
   qualityChange: [
     required('fromQuality', text, 'Quality before'),
     required('toQuality', text, 'Quality after'),
   ],
   error: [
-    required('errorCode', text, 'Code of the player'),
-    required('errorMessage', anyText, 'What it says'),
+    required('errorCode', text, 'Error code of the player'),
+    required('errorMessage', anyText, 'Error message of the player'),
   ],
 };
 

@@ -244,7 +244,7 @@ function isFaultOfData(error: unknown): boolean {
 
 export function overloaded(): ApiError {
   return new ApiError('UNAVAILABLE', {
-    message: 'Too many events are waiting to be stored. Try again.',
+    message: 'Too many events are waiting to be stored. Try again later.',
     headers: { 'retry-after': '1' },
   });
 }

@@ -13,17 +13,17 @@ export type IntakeObserver = {
 export function observeIntake(metrics: Metrics): IntakeObserver {
   const events = metrics.counter({
     name: 'events_total',
-    help: 'Engagement events by kind and outcome: stored, duplicate, or why they were refused.',
+    help: 'Engagement events by kind and outcome: stored, duplicate, or the reason for rejection.',
     labels: ['event', 'outcome'],
   });
   const size = metrics.histogram({
     name: 'event_flush_events',
-    help: 'Events in a flush to the log.',
+    help: 'Events per flush to the log.',
     buckets: [1, 10, 30, 100, 300, 1_000, 2_000, 3_000, 4_000, 5_000],
   });
   const duration = metrics.histogram({
     name: 'event_flush_duration_seconds',
-    help: 'Time from the start of a flush to its commit.',
+    help: 'Duration of a flush from its start to its commit.',
     labels: ['outcome'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
   });
@@ -81,19 +81,19 @@ export function collectIntakeMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'event_queue_depth',
-    help: 'Accepted events of this process that wait for a flush.',
+    help: 'Accepted events in this process waiting for a flush.',
     collect: () => parts.depth().events,
   });
   metrics.collected({
     type: 'gauge',
     name: 'event_flushes_under_way',
-    help: 'Flushes of this process to the log.',
+    help: 'Flushes to the log by this process.',
     collect: () => parts.depth().flushes,
   });
   metrics.collected({
     type: 'gauge',
     name: 'event_ledger_bytes',
-    help: 'Size of the generations of the ledger that makes each event count once.',
+    help: 'Size of each generation of the deduplication ledger.',
     labels: ['generation'],
     collect: async () =>
       (await parts.eventLog.measureLedger()).map(({ generation, bytes }) => ({

@@ -26,8 +26,8 @@ const tags = ['Events'];
 const maxEvents = 100;
 
 const about =
-  'The answer is sent when the events are durable. A body may also come as `text/plain`, and ' +
-  'compressed by gzip or br. Overload is 503 with `Retry-After`; send the same events again then.';
+  'The response is sent once the events are durable. The body may also be sent as `text/plain`, and ' +
+  'compressed with gzip or br. Under overload the response is 503 with `Retry-After`; send the same events again after that time.';
 
 export async function addEventRoutes(app: HttpApp, parts: EventRouteParts): Promise<void> {
   await app.register(async (scope: HttpApp) => {
@@ -45,7 +45,7 @@ export async function addEventRoutes(app: HttpApp, parts: EventRouteParts): Prom
         schema: {
           operationId: 'sendEvent',
           summary: 'Send an engagement event',
-          description: `${about} A refused event is 400.`,
+          description: `${about} A rejected event results in 400.`,
           tags,
           querystring: KeyQuery,
           body: EventRequest,
@@ -61,7 +61,7 @@ export async function addEventRoutes(app: HttpApp, parts: EventRouteParts): Prom
         schema: {
           operationId: 'sendEvents',
           summary: 'Send up to 100 engagement events',
-          description: `${about} Each event is judged by itself: refused ones are in \`errors\`.`,
+          description: `${about} Each event is accepted or rejected on its own; rejected events are listed in \`errors\`.`,
           tags,
           querystring: KeyQuery,
           body: EventBatch,

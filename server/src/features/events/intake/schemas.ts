@@ -16,7 +16,7 @@ const SentAt = Type.Optional(
   Type.String({
     format: 'date-time',
     description:
-      'When the request is sent, by the clock of the device. Where that differs from the ' +
+      'When the request is sent, by the clock of the device. If it differs from the ' +
       "service's clock by more than a minute, timestamps are corrected by the difference.",
   }),
 );
@@ -28,26 +28,26 @@ const SentAt = Type.Optional(
 export const EventRequest = Type.Object(
   {
     event: Type.Union([OneOf(eventKinds), Type.String({ pattern: customKindPattern })], {
-      description: 'What happened. Kinds `custom.…` are taken once a metric has declared them.',
+      description: 'What happened. Kinds `custom.…` are accepted once a metric has declared them.',
     }),
     contentId: Type.String({
       description:
-        'The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without.',
+        'The content item; for a swipe, the item swiped to. Optional for events of custom kinds.',
     }),
     eventId: Type.Optional(
       Type.String({
         minLength: 1,
         maxLength: 128,
         description:
-          'Best a UUID of version 7. An event counts once, however often it is sent within 72 ' +
-          'hours. Left out: the service makes one, and a repeat counts again.',
+          'Preferably a version 7 UUID. An event counts once, no matter how often it is sent within 72 ' +
+          'hours. If omitted, the service generates one, and a repeated event counts again.',
       }),
     ),
     userId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
     signature: Type.Optional(
       Type.String({
         description:
-          'Hex HMAC-SHA256 of `userId` by a viewer key, which your server makes. It is not kept.',
+          'Hex HMAC-SHA256 of `userId` under a viewer key, computed by your server. It is not stored.',
       }),
     ),
     deviceId: Type.Optional(Type.String({ minLength: 1, maxLength: 256 })),
@@ -56,8 +56,8 @@ export const EventRequest = Type.Object(
       Type.String({
         format: 'date-time',
         description:
-          'When it happened; now when it is left out or lies over 5 minutes ahead. Over 24 hours ' +
-          'ago is refused.',
+          'When it happened. Defaults to the current time, which also replaces timestamps more than 5 minutes ahead. Events older than 24 hours ' +
+          'are rejected.',
         examples: ['2026-01-31T12:00:00.000Z'],
       }),
     ),
@@ -68,7 +68,7 @@ export const EventRequest = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'Version of the app. Reports can be filtered by it.',
+        description: 'App version, by which reports can be filtered.',
       }),
     ),
     data: Type.Optional(
@@ -77,13 +77,13 @@ export const EventRequest = Type.Object(
         {
           additionalProperties: true,
           description:
-            'At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:\n' +
+            'At most 8 KiB of JSON and 8 levels deep. Additional fields are kept. Fields by kind:\n' +
             dataTable,
         },
       ),
     ),
   },
-  { additionalProperties: true, description: 'Further fields are ignored.' },
+  { additionalProperties: true, description: 'Additional fields are ignored.' },
 );
 
 export const EventBatch = Type.Object({
@@ -95,17 +95,17 @@ const unsigned = {
   reason: OneOf(['no_signature', 'wrong_signature']),
   countedAs: OneOf(
     ['anonymous', 'user'],
-    'anonymous: the organization requires signatures, so the user id was left out. user: it does not.',
+    'anonymous: the organization requires signatures, so the user id was dropped. user: signatures are not required.',
   ),
 };
 
 export const EventReceived = Envelope(
   Type.Object({
-    received: Type.Boolean({ description: 'Also true for an event that was stored before.' }),
+    received: Type.Boolean({ description: 'Also true for an event that was already stored.' }),
     eventId: Type.String(),
     unsigned: Type.Optional(
       Type.Object(unsigned, {
-        description: 'There if the user id came with a wrong signature, or without a required one.',
+        description: 'Present if the user id had an invalid signature or lacked a required one.',
       }),
     ),
   }),
@@ -114,12 +114,12 @@ export const EventReceived = Envelope(
 export const BatchReceived = Envelope(
   Type.Object({
     received: Type.Integer({
-      description: 'Events that are stored, now or by an earlier request.',
+      description: 'Number of events stored by this or an earlier request.',
     }),
     failed: Type.Integer(),
     errors: Type.Array(
       Type.Object({
-        index: Type.Integer({ description: 'Its place in `events`, the first is 0.' }),
+        index: Type.Integer({ description: 'Index in `events`, starting at 0.' }),
         eventId: Nullable(Type.String()),
         code: OneOf([
           'VALIDATION_ERROR',
@@ -136,8 +136,8 @@ export const BatchReceived = Envelope(
         Type.Object({ index: Type.Integer(), eventId: Nullable(Type.String()), ...unsigned }),
         {
           description:
-            'Stored events whose user id came with a wrong signature, or without a required one; ' +
-            'missing where there are none.',
+            'Stored events whose user id had an invalid signature or lacked a required one; ' +
+            'absent if there are none.',
         },
       ),
     ),
@@ -149,7 +149,8 @@ export const KeyQuery = Type.Object({
   key: Type.Optional(
     Type.String({
       maxLength: 512,
-      description: 'A publishable key, where no header can be sent, as by `sendBeacon`.',
+      description:
+        'A publishable key, for requests that cannot send headers, such as `sendBeacon`.',
     }),
   ),
 });

@@ -21,12 +21,18 @@ const checkMs = 1_000;
 const maxWaitingBytes = 256 * 1024;
 
 const Filter = Closed({
-  status: Type.Optional(OneOf(['accepted', 'rejected'], 'Only these. Default: both.')),
-  event: Type.Optional(
-    Type.String({ maxLength: 64, description: 'Only this kind, an unknown one too.' }),
+  status: Type.Optional(
+    OneOf(['accepted', 'rejected'], 'Only events with this status. Default: both.'),
   ),
-  contentId: Type.Optional(Type.String({ maxLength: 64, description: 'Only of this item.' })),
-  userId: Type.Optional(Type.String({ maxLength: 256, description: 'Only of this viewer.' })),
+  event: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only events of this kind, which may be unknown.' }),
+  ),
+  contentId: Type.Optional(
+    Type.String({ maxLength: 64, description: 'Only events of this item.' }),
+  ),
+  userId: Type.Optional(
+    Type.String({ maxLength: 256, description: 'Only events of this viewer.' }),
+  ),
 });
 
 /** OpenAPI 3.1 cannot describe the events of a stream, so the description is text. */
@@ -38,15 +44,15 @@ const tailOfEvents = {
         'Server-sent events, each with JSON as its `data`:\n' +
         '- `event`: `status`, `receivedAt`, `eventId`, `event`, `contentId`, `userId`; if accepted, ' +
         '`timestamp`, `deviceId`, `sessionId`, `country`, `device`, `appVersion`, `bot` and `data`; if rejected, ' +
-        '`code` and `message`. What an event did not tell is null.\n' +
-        '- `skipped`: the `count` of events that were left out.\n' +
-        '- `end`: the `reason` why the stream ends, a code of the key such as `KEY_REVOKED`, or ' +
+        '`code` and `message`. Fields that an event does not have are null.\n' +
+        '- `skipped`: the `count` of omitted events.\n' +
+        '- `end`: the `reason` why the stream ends, such as the error code `KEY_REVOKED` of the key, or ' +
         '`shutdown`.',
       examples: [
         'event: event\n' +
           'data: {"status":"rejected","receivedAt":"2026-01-31T12:00:00.000Z","eventId":"like-1",' +
           '"event":"like","contentId":"no-such-item","userId":null,"code":"NOT_FOUND",' +
-          '"message":"contentId: there is no such content item"}\n\n' +
+          '"message":"contentId: there is no content item with this id"}\n\n' +
           'event: skipped\ndata: {"count":1250}\n\n',
       ],
     },
@@ -60,11 +66,11 @@ export function addLiveTailRoutes(app: HttpApp, parts: LiveTailRouteParts): void
       config: { access: 'secret', describedStream: tailOfEvents },
       schema: {
         operationId: 'streamEvents',
-        summary: 'Watch events come in',
+        summary: 'Watch incoming events',
         description:
-          'Accepted and rejected events of all processes from now on, until the client ends it. ' +
-          `Under load it is a sample. A comment comes every ${heartbeatMs / 1_000} seconds. At most ` +
-          `${maxOfOrganization} are open for an organization; one more is 429.`,
+          'Streams accepted and rejected events of all processes from now on, until the client disconnects. ' +
+          `Under load, only a sample is sent. A comment is sent every ${heartbeatMs / 1_000} seconds. At most ` +
+          `${maxOfOrganization} streams can be open per organization; further requests get 429.`,
         tags: ['Events'],
         querystring: Filter,
         response: answers({}),

@@ -119,7 +119,6 @@ export class Assignments implements AsyncDisposable {
     };
   }
 
-  /** Reloads all views that have changed. */
   refresh(): Promise<void> {
     return this.#views.refresh();
   }

@@ -1,4 +1,3 @@
-/** Routes for share links to results, and the page they open. */
 import { Type } from 'typebox';
 import { wantsCsv } from '../../../platform/values/csv.ts';
 import type { Db } from '../../../platform/database/database.ts';
@@ -32,7 +31,8 @@ const Share = Type.Object(
     id: Type.String({ examples: ['shr_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
     url: Type.String({
       ...secretValue,
-      description: 'Whoever has it reads the results. With `?format=csv` or `json` as data.',
+      description:
+        'URL that shows the results to anyone who has it. With `?format=csv` or `?format=json`, it returns data.',
     }),
     createdAt: Timestamp,
     expiresAt: Timestamp,
@@ -70,7 +70,7 @@ function addListRoute(app: HttpApp, { db, urls }: Parts): void {
       schema: {
         operationId: 'listResultsLinks',
         summary: 'List the links to the results of an experiment',
-        description: 'Those that work, newest first.',
+        description: 'Returns the active links, newest first.',
         tags,
         params: IdParams,
         response: answers({ 200: ListEnvelope(Share) }),
@@ -93,8 +93,8 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: Parts): void {
       config,
       schema: {
         operationId: 'createResultsLink',
-        summary: 'Make a link to the results of an experiment',
-        description: 'A page that anybody who has the link can read, and nobody can change.',
+        summary: 'Create a link to the results of an experiment',
+        description: 'The link opens a read-only page for anyone who has it.',
         tags,
         params: IdParams,
         body: Closed({
@@ -111,7 +111,7 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: Parts): void {
       return mutations.mutate(request, reply, async (tx) => {
         const row = await getExperiment(tx, organizationId, request.params.id);
         if ((await selectShares(tx, row.number)).length >= maxShares) {
-          throw new ApiError('CONFLICT', { message: `There are ${maxShares} links already.` });
+          throw new ApiError('CONFLICT', { message: `There are already ${maxShares} links.` });
         }
         const share = await insertShare(tx, row, newTypeId('shr'), expiresInDays);
         return { statusCode: 201, data: presentShare(urls, share) };
@@ -128,7 +128,7 @@ function addDeleteRoute(app: HttpApp, { mutations }: Parts): void {
       schema: {
         operationId: 'deleteResultsLink',
         summary: 'Revoke a link to results',
-        description: 'It opens nothing from the answer on.',
+        description: 'The link stops working before the response is sent.',
         tags,
         params: ShareParams,
         response: answers({

@@ -17,13 +17,11 @@ export type Intervals = {
  * values that the same test does not reject.
  */
 export type Comparison = {
-  /** Treatment minus control. */
   readonly difference: number;
   /** Relative to the control's absolute value; null if that is zero. */
   readonly lift: number | null;
   /** Two-sided, for a single test. */
   readonly pValue: number;
-  /** Standard error of the difference of the means. */
   readonly standardError: number;
   /** @param level of a single test: 0.05 gives 95 % intervals, 0 gives no bounded interval */
   readonly intervalsAt: (level: number) => Intervals | null;
@@ -82,7 +80,6 @@ export function compareMeans(control: Estimate, treatment: Estimate): Comparison
 export function fiellerInterval(of: {
   difference: number;
   control: number;
-  /** Variance of the difference. */
   variance: number;
   controlVariance: number;
   critical: number;

@@ -1,4 +1,3 @@
-/** Reproducible random numbers. */
 export type Random = () => number;
 
 /** Uniform in [0, 1): mulberry32 by Tommy Ettinger, public domain. */

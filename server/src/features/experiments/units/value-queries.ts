@@ -9,7 +9,6 @@ import type { Sample } from '../statistics/estimates.ts';
 import type { BuiltInMetric } from '../statistics/metric-names.ts';
 import { historyDays } from './contribution.ts';
 
-/** A built-in or custom metric. */
 export type MeasuredMetric = BuiltInMetric | MetricRow;
 
 export type ValueQuestion = {
@@ -24,7 +23,6 @@ export type ValueQuestion = {
   readonly after: Date | null;
   /** Whether `until` is in the past. If so, `until` and `after` are ends of UTC days. */
   readonly isPast: boolean;
-  /** The last day on which units were counted. */
   readonly lastDay: Date;
   /** Cap on a unit's watch time. */
   readonly capMs: number;

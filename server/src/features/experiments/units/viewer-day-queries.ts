@@ -20,7 +20,6 @@ export type UnitDay = {
   sessions: number;
 };
 
-/** Adds to the daily activity of viewers. */
 export async function addViewerDays(tx: Tx, days: readonly UnitDay[]): Promise<void> {
   if (days.length === 0) return;
   await sql`

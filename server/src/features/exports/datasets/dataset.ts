@@ -20,7 +20,7 @@ export type Column = {
  */
 export type Row = readonly unknown[];
 
-/** Where a reader continues: plain JSON that only its dataset can interpret. */
+/** The position at which a reader continues: plain JSON that only its dataset can interpret. */
 export type ReadPosition = Readonly<Record<string, unknown>>;
 
 export type Batch = {

@@ -50,7 +50,7 @@ type EventBatch = Omit<Batch, 'rows'> & {
 };
 
 export const events: DatasetReader = {
-  about: 'Engagement events as they were accepted, by the day on which they happened.',
+  about: 'Engagement events as accepted, by the day on which they happened.',
   columns: eventColumns,
   filters: [
     'device',

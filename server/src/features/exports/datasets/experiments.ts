@@ -12,7 +12,7 @@ const columns: readonly Column[] = [
   { name: 'createdAt', type: 'timestamp', about: 'When it was created.' },
   { name: 'startedAt', type: 'timestamp', about: 'When it was started.' },
   { name: 'endedAt', type: 'timestamp', about: 'When it ended.' },
-  { name: 'winner', type: 'string', about: 'The id of the variant that won.' },
+  { name: 'winner', type: 'string', about: 'The id of the winning variant.' },
   { name: 'variantId', type: 'string', about: 'The variant.' },
   { name: 'variantName', type: 'string', about: 'The name of the variant.' },
   { name: 'isControl', type: 'boolean', about: 'Whether the variant is the control.' },

@@ -35,7 +35,7 @@ const columns: readonly Column[] = [
   ...countNames.map((name) => ({
     name,
     type: 'integer' as const,
-    about: `Events of the kind \`${counted[name]}\`.`,
+    about: `Number of \`${counted[name]}\` events.`,
   })),
   { name: 'country', type: 'string', about: 'The value of the last event that reported one.' },
   { name: 'device', type: 'string', about: 'The value of the last event that reported one.' },
@@ -178,8 +178,8 @@ function count(seen: Seen, event: LoggedEvent): void {
 }
 
 /**
- * Of two values at the same time the larger one wins, so that the result does not depend on the log
- * order.
+ * If two values have the same time, the larger one wins, so that the result does not depend on the
+ * log order.
  */
 function keepLast(last: Last, value: string | undefined, at: number): void {
   if (value === undefined || at < last.at) return;

@@ -24,8 +24,7 @@ const columns: readonly Column[] = [
 const deliveriesAtOnce = 5_000;
 
 export const webhooks: DatasetReader = {
-  about:
-    'Webhook deliveries that have ended, by the day of their creation: no bodies, URLs or secrets.',
+  about: 'Finished webhook deliveries by creation day, without bodies, URLs or secrets.',
   columns,
   filters: [],
   namesViewers: false,

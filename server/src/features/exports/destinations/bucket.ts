@@ -122,10 +122,10 @@ function encode(text: string): string {
 function explain(error: unknown): DestinationError {
   if (error instanceof BlockedAddressError) return new DestinationError(`${error.message}.`);
   if (error instanceof EgressError) {
-    return new DestinationError(`The bucket can't be reached: ${error.failure}.`);
+    return new DestinationError(`The bucket cannot be reached: ${error.failure}.`);
   }
   const { name } = error instanceof Error ? error : { name: 'Unknown' };
   return new DestinationError(
-    `The bucket answered ${/^\w{1,64}$/.test(name) ? name : 'an error'}.`,
+    `The bucket returned ${/^\w{1,64}$/.test(name) ? name : 'an error'}.`,
   );
 }

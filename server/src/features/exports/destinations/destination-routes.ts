@@ -23,7 +23,10 @@ import {
   type DestinationParts,
 } from './destinations.ts';
 
-const every = OneOf(['hour', 'day'] as const, 'How often; a few minutes after the clock.');
+const every = OneOf(
+  ['hour', 'day'] as const,
+  'How often to push, a few minutes past the hour or past midnight.',
+);
 
 const NewDestination = Closed({
   bucket: Type.String({ pattern: '^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$', examples: ['acme-lake'] }),
@@ -31,7 +34,7 @@ const NewDestination = Closed({
     Type.String({
       maxLength: 200,
       pattern: '^(?!.*\\.\\.)[A-Za-z0-9_=.-]+(/[A-Za-z0-9_=.-]+)*$',
-      description: 'The folder below which everything is put. Default: none.',
+      description: 'Folder under which everything is stored. Default: none.',
       examples: ['reelfeed'],
     }),
   ),
@@ -41,21 +44,21 @@ const NewDestination = Closed({
   endpoint: Type.Optional(
     Type.String({
       maxLength: 500,
-      description:
-        'Of a server that is compatible with S3: https, to a public address. Default: AWS.',
+      description: 'URL of an S3-compatible server: https, to a public address. Default: AWS.',
       examples: ['https://storage.googleapis.com'],
     }),
   ),
   pathStyle: Type.Optional(
     Type.Boolean({
-      description: 'Whether the bucket is in the path of URLs. Default: with an `endpoint`.',
+      description:
+        'Whether URLs contain the bucket in their path. Default: true if `endpoint` is set.',
     }),
   ),
   accessKeyId: Type.String({ minLength: 1, maxLength: 200, ...secretValue }),
   secretAccessKey: Type.String({
     minLength: 1,
     maxLength: 500,
-    description: 'Kept encrypted and never shown. It needs the right to put objects, no other.',
+    description: 'Stored encrypted and never shown. It only needs permission to put objects.',
     ...secretValue,
   }),
   every,
@@ -63,8 +66,7 @@ const NewDestination = Closed({
   filter: Type.Optional(ExportFilter),
   startDate: Type.Optional(
     Type.String({
-      description:
-        'Pushes what was received since the beginning of this day. Default: from now on.',
+      description: 'Pushes events received since the start of this day. Default: from now on.',
       examples: ['2026-01-31'],
     }),
   ),
@@ -84,11 +86,13 @@ const Destination = Type.Object(
     filter: Type.Partial(ExportFilter),
     timeZone: Type.String({ description: 'By which events are partitioned into days.' }),
     status: OneOf(['waiting', 'pushing'] as const),
-    batches: Type.Integer({ description: 'Manifests in the bucket.' }),
+    batches: Type.Integer({ description: 'Number of manifests in the bucket.' }),
     pushedRows: Type.Integer(),
     pushedAt: Nullable(Timestamp),
     nextPushAt: Timestamp,
-    error: Nullable(Type.String({ description: 'Why the last attempt failed; it is repeated.' })),
+    error: Nullable(
+      Type.String({ description: 'Why the last attempt failed. It will be retried.' }),
+    ),
     createdAt: Timestamp,
   },
   { title: 'ExportDestination' },
@@ -109,8 +113,8 @@ export function addDestinationRoutes(app: HttpApp, parts: Parts): void {
         operationId: 'createExportDestination',
         summary: 'Push events to a bucket',
         description:
-          'Events go to your own bucket as Parquet files, partitioned by day, every hour or every day. ' +
-          'The bucket is tried first: `_schema.json` is put there.',
+          'Events are written to your own bucket as Parquet files partitioned by day, every hour or every day. ' +
+          'The bucket is tested first by writing `_schema.json` to it.',
         tags,
         body: NewDestination,
         response: answers({ 201: Envelope(Destination) }),
@@ -132,8 +136,8 @@ export function addDestinationRoutes(app: HttpApp, parts: Parts): void {
       config,
       schema: {
         operationId: 'listExportDestinations',
-        summary: 'List the destinations of pushes',
-        description: 'At most five, oldest first. Credentials are never shown.',
+        summary: 'List export destinations',
+        description: 'Oldest first. There are at most five. Credentials are never shown.',
         tags,
         response: answers({ 200: Envelope(Type.Array(Destination)) }),
       },
@@ -151,7 +155,7 @@ export function addDestinationRoutes(app: HttpApp, parts: Parts): void {
       schema: {
         operationId: 'deleteExportDestination',
         summary: 'Stop pushing to a bucket',
-        description: 'What is in the bucket stays.',
+        description: 'Files in the bucket are kept.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedExport) }),

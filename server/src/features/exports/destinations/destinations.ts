@@ -95,7 +95,7 @@ export async function tryDestination(egress: Egress, wanted: NewDestination): Pr
   try {
     await putSchema(bucket, { prefix: wanted.prefix ?? '' }, signal);
   } catch (error) {
-    if (signal.aborted) throw fieldError('bucket', 'did not answer in time');
+    if (signal.aborted) throw fieldError('bucket', 'did not respond in time');
     if (error instanceof DestinationError) throw fieldError('bucket', error.message);
     throw error;
   }
@@ -157,7 +157,8 @@ export async function deleteDestination(
   const destinationId = parseTypeId('dxd', id);
   const isGone =
     destinationId !== null && (await deleteDestinationRow(tx, organizationId, destinationId));
-  if (!isGone) throw new ApiError('NOT_FOUND', { message: 'There is no such destination.' });
+  if (!isGone)
+    throw new ApiError('NOT_FOUND', { message: 'There is no export destination with this id.' });
   return destinationId;
 }
 
@@ -199,10 +200,10 @@ export function pushHandler(parts: DestinationParts): HandledJob {
   const { db, egress, vault } = parts;
   return handle(pushDestinationJob, async ({ destinationId }, context) => {
     const row = await findDestination(db, destinationId);
-    if (row === null) return skipped('the destination is gone');
+    if (row === null) return skipped('the destination no longer exists');
     try {
       const pushed = await pushBatch(parts, openBucket(egress, vault, row), row, context.signal);
-      if (pushed === null) return skipped('the destination is gone');
+      if (pushed === null) return skipped('the destination no longer exists');
       await context.finish(async (tx) => {
         if (!(await endBatch(tx, pushed, pushed))) throw new OvertakenError();
       });

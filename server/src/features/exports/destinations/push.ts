@@ -42,7 +42,7 @@ type PushedFile = { readonly path: string; readonly rows: number; readonly sizeB
 /**
  * Writes the next batch of a destination, or resumes the one in progress.
  *
- * @returns null if the destination is gone
+ * @returns null if the destination no longer exists
  * @throws DestinationError, OvertakenError
  */
 export async function pushBatch(

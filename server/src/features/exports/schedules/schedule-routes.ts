@@ -23,11 +23,11 @@ const NewSchedule = Closed({
       minimum: 0,
       maximum: 48,
       description:
-        'From the end of a day to its export. Events arrive up to 24 hours late: with 25 a day is complete. Default: 1.',
+        'Hours from the end of a day to its export. Events can arrive up to 24 hours late, so a day is complete after 25 hours. Default: 1.',
     }),
   ),
   startDate: Type.Optional(
-    Type.String({ description: 'The first day. Default: today.', examples: ['2026-01-31'] }),
+    Type.String({ description: 'First day to export. Default: today.', examples: ['2026-01-31'] }),
   ),
 });
 
@@ -39,7 +39,7 @@ const Schedule = Type.Object(
     compression: OneOf(compressions),
     filter: Type.Partial(ExportFilter),
     delayHours: Type.Integer(),
-    nextDate: Type.String({ description: 'The first day that has no export yet.' }),
+    nextDate: Type.String({ description: 'Next day to export.' }),
     createdAt: Timestamp,
   },
   { title: 'ExportSchedule' },
@@ -60,7 +60,7 @@ export function addScheduleRoutes(
         operationId: 'createExportSchedule',
         summary: 'Export every day',
         description:
-          'Each day becomes an export of its own once it is over by the clock of the organization; `export.ready` tells of each.',
+          'Each day is exported separately once it has ended in the time zone of the organization. `export.ready` reports each export.',
         tags,
         body: NewSchedule,
         response: answers({ 201: Envelope(Schedule) }),
@@ -82,7 +82,7 @@ export function addScheduleRoutes(
       schema: {
         operationId: 'listExportSchedules',
         summary: 'List the export schedules',
-        description: 'At most 20, oldest first.',
+        description: 'Oldest first. There are at most 20.',
         tags,
         response: answers({ 200: Envelope(Type.Array(Schedule)) }),
       },
@@ -100,7 +100,7 @@ export function addScheduleRoutes(
       schema: {
         operationId: 'deleteExportSchedule',
         summary: 'Stop a schedule',
-        description: 'The exports that it has made stay.',
+        description: 'Its existing exports are kept.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedExport) }),

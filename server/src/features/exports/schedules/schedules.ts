@@ -40,7 +40,7 @@ export async function createSchedule(
   const today = Math.floor(clock.localOf(Date.now()) / dayMs) * dayMs;
   const first = startDate === undefined ? today : readDay('startDate', startDate);
   if (first < today - maxBackDays * dayMs || first > today + maxBackDays * dayMs) {
-    throw fieldError('startDate', `must be at most ${maxBackDays} days away`);
+    throw fieldError('startDate', `must be at most ${maxBackDays} days from today`);
   }
   if ((await lockSchedules(tx, organizationId)) >= maxSchedules) {
     throw new ApiError('LIMIT_EXCEEDED', {
@@ -67,7 +67,7 @@ export async function deleteSchedule(
 ): Promise<string> {
   const scheduleId = parseTypeId('dxs', id);
   if (scheduleId === null || !(await deleteScheduleRow(tx, organizationId, scheduleId))) {
-    throw new ApiError('NOT_FOUND', { message: 'There is no such schedule.' });
+    throw new ApiError('NOT_FOUND', { message: 'There is no export schedule with this id.' });
   }
   return scheduleId;
 }

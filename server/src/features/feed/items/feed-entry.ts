@@ -59,7 +59,7 @@ export function isDue(entry: EntryFields, nowMs: number): boolean {
   return entry.publishAtMs <= nowMs && nowMs < entry.expiresAtMs;
 }
 
-/** Where an entry stands, or stood, in the order of freshness. */
+/** The current or former position of an entry in the order of freshness. */
 export type OrderPlace = Pick<EntryFields, 'freshSinceMs' | 'serialNumber'>;
 
 /** Newest first; of two in the same millisecond, the one created later. */

@@ -33,7 +33,7 @@ export async function readMoment(db: Db): Promise<Moment> {
     select pg_current_snapshot()::text as snapshot, clock_timestamp() as now
   `.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('The database gave no snapshot.');
+  if (row === undefined) throw new Error('The database returned no snapshot.');
   return { snapshot: row.snapshot, nowMs: row.now.getTime() };
 }
 

@@ -16,7 +16,7 @@ type Items = {
 
 const maxPopular = 500;
 const maxUnexplored = 400;
-/** How many of the newest items are searched for unexplored ones. */
+/** Number of newest items that are searched for unexplored ones. */
 const newestLookedAt = 4_000;
 /**
  * An item met by fewer viewers (by weight) is still being explored. A newcomer who meets a page of

@@ -30,7 +30,7 @@ export async function trainDueModels(
       await trainModel(parts, organizationId, signal);
     } catch (error) {
       if (signal.aborted || isDatabaseAway(error)) throw error;
-      parts.log.error({ err: error, organizationId }, 'a model of watch time could not be trained');
+      parts.log.error({ err: error, organizationId }, 'watch time model could not be trained');
     }
   }
 }
@@ -60,7 +60,7 @@ async function trainModel(
     ({ next: position, isLast } = read);
   }
   const training = await thread.ask('train');
-  if (training === null) throw new Error('the training gave nothing');
+  if (training === null) throw new Error('training returned no result');
   const trainMs = Math.round(performance.now() - startedAt);
   await inTransaction(db, async (tx) => {
     await storeTraining(tx, organizationId, training, trainMs);

@@ -100,7 +100,7 @@ export class Choice {
   /** @throws RankingTooSlowError */
   checkTime(): void {
     if (performance.now() > this.parts.deadline) {
-      throw new RankingTooSlowError('ranking a page took too long');
+      throw new RankingTooSlowError('ranking a page timed out');
     }
   }
 }

@@ -1,4 +1,4 @@
-/** How much each signal counts. */
+/** The weights of the signals. */
 import { bySignal, signalNames, signals, type SignalName } from './signals/table.ts';
 
 export type Weights = Readonly<Record<SignalName, number>>;
@@ -34,7 +34,8 @@ export function problemsOfPartialWeights(
     return message === null ? [] : [{ path: `weights.${name}`, message }];
   });
   const isNothingLeft = signalNames.every((name) => weights[name] === 0);
-  if (isNothingLeft) problems.push({ path: 'weights', message: 'must have at least one above 0' });
+  if (isNothingLeft)
+    problems.push({ path: 'weights', message: 'must have at least one weight above 0' });
   return problems;
 }
 

@@ -61,8 +61,8 @@ function addSignalsRoute(app: HttpApp): void {
       config,
       schema: {
         operationId: 'listRankingSignals',
-        summary: 'List the signals of ranking',
-        description: 'What a weight can be given to, with its default and its limit.',
+        summary: 'List the ranking signals',
+        description: 'Returns each signal with its default weight and its limit.',
         tags,
         response: answers({ 200: Envelope(Type.Array(RankingSignal)) }),
       },
@@ -106,7 +106,7 @@ function addReplaceRoute(app: HttpApp, { mutations, settings }: SettingsRoutePar
         operationId: 'replaceRankingConfig',
         summary: 'Replace the ranking configuration',
         description:
-          'Weights and fields that are left out take their defaults. Every change is kept as a version.',
+          'Omitted weights and fields take their defaults. Every change is kept as a version.',
         tags,
         body: PartialConfig,
         response: answers({ 200: Envelope(CurrentConfig) }),
@@ -133,7 +133,7 @@ function addVersionsRoute(app: HttpApp, { db, cursors }: SettingsRouteParts): vo
       schema: {
         operationId: 'listRankingConfigVersions',
         summary: 'List the versions of the ranking configuration',
-        description: 'Newest first. The first one in the list holds.',
+        description: 'Newest first. The first version in the list is in effect.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(ConfigVersion) }),
@@ -168,8 +168,8 @@ function addRestoreRoute(app: HttpApp, { mutations, settings }: SettingsRoutePar
       config,
       schema: {
         operationId: 'restoreRankingConfigVersion',
-        summary: 'Go back to a version of the ranking configuration',
-        description: 'Makes a new version that is equal to the one that is named.',
+        summary: 'Restore a version of the ranking configuration',
+        description: 'Creates a new version with the configuration of the given version.',
         tags,
         params: VersionParams,
         response: answers({ 200: Envelope(CurrentConfig) }),

@@ -19,8 +19,8 @@ export function addPreviewRoute(
         operationId: 'previewRanking',
         summary: 'Compare ranking configurations for a viewer',
         description:
-          'The first page of the viewer under one or two configurations. It changes nothing. Without ' +
-          'a viewer it is the page of somebody new.',
+          'Returns the first feed page of the viewer under one or two configurations, without side effects. Without ' +
+          'a viewer, returns the page for a new viewer.',
         tags: ['Ranking'],
         body: Preview,
         response: answers({ 200: Envelope(PreviewAnswer) }),

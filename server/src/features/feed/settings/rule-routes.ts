@@ -47,7 +47,7 @@ function addListRoute(app: HttpApp, { db, cursors }: SettingsRouteParts): void {
       schema: {
         operationId: 'listRankingRules',
         summary: 'List the editorial rules',
-        description: 'Oldest first. Of two pins for one place, the older one gets it.',
+        description: 'Oldest first. If two pins claim the same position, the older one wins.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Rule) }),
@@ -79,8 +79,8 @@ function addCreateRoute(app: HttpApp, { mutations, settings }: SettingsRoutePart
         operationId: 'createRankingRule',
         summary: 'Create an editorial rule',
         description:
-          'Boosts and suppressions take a `factor`, pins a `position`. Rules hold for every viewer ' +
-          `within a second; an organization has at most ${maxRules}.`,
+          'Boosts and suppressions take a `factor`, pins a `position`. Rules take effect for every viewer ' +
+          `within one second. An organization can have at most ${maxRules}.`,
         tags,
         body: NewRule,
         response: answers({ 201: Envelope(Rule) }),
@@ -94,7 +94,7 @@ function addCreateRoute(app: HttpApp, { mutations, settings }: SettingsRoutePart
         await bumpRevision(tx, organizationId);
         if ((await countRules(tx, organizationId)) >= maxRules) {
           throw new ApiError('LIMIT_EXCEEDED', {
-            message: `An organization has at most ${maxRules} ranking rules.`,
+            message: `An organization can have at most ${maxRules} ranking rules.`,
           });
         }
         return {

@@ -10,11 +10,11 @@ export function checkRule(rule: RuleFields): RuleFields {
   const { type, match, factor, position, startsAt, endsAt } = rule;
   const hasFactor = type === 'boost' || type === 'suppress';
   if (hasFactor && factor === null) problem('factor', `is required for the type ${type}`);
-  if (!hasFactor && factor !== null) problem('factor', `does not go with the type ${type}`);
+  if (!hasFactor && factor !== null) problem('factor', `is not allowed for the type ${type}`);
   if (type === 'boost' && factor !== null && factor < 1) problem('factor', 'must be at least 1');
   if (type === 'suppress' && factor !== null && factor > 1) problem('factor', 'must be at most 1');
   if (type === 'pin' && position === null) problem('position', 'is required for the type pin');
-  if (type !== 'pin' && position !== null) problem('position', 'goes with the type pin only');
+  if (type !== 'pin' && position !== null) problem('position', 'is allowed only for the type pin');
   if (startsAt !== null && endsAt !== null && startsAt >= endsAt) {
     problem('endsAt', 'must be after startsAt');
   }

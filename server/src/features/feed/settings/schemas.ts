@@ -12,29 +12,29 @@ const weightFields = bySignal((name) => {
 const configFields = {
   objective: OneOf(
     objectives,
-    'What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to ' +
-      'watch. Without an accepted model `learned` is as `weights`.',
+    'How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will ' +
+      'watch. Without an accepted model, `learned` behaves like `weights`.',
   ),
   recencyHalfLifeHours: Type.Number({
     minimum: halfLifeHours.least,
     maximum: halfLifeHours.most,
-    description: 'After so many hours an item counts half as new.',
+    description: 'Hours after which the recency of an item is halved.',
   }),
   diversity: Type.Number({
     minimum: 0,
     maximum: 1,
-    description: 'How much an item loses that is about the same as its neighbours.',
+    description: 'Strength of the penalty for items that are similar to their neighbours.',
   }),
   exploration: Type.Number({
     minimum: 0,
     maximum: maxExploration,
-    description: 'Share of places for items that few viewers have met yet.',
+    description: 'Share of positions given to items that few viewers have seen yet.',
   }),
 };
 
 const Config = Type.Object({
   weights: Type.Object(weightFields, {
-    description: 'They are compared with each other: score = Σ weight·signal / Σ weight.',
+    description: 'Weights are relative: score = Σ weight·signal / Σ weight.',
   }),
   ...configFields,
 });
@@ -43,16 +43,16 @@ const Config = Type.Object({
 const Model = Type.Object({
   state: OneOf(
     ['none', 'accepted', 'refused'] as const,
-    '`learned` is used with an accepted model alone.',
+    '`learned` takes effect only with an accepted model.',
   ),
   reason: Nullable(
     OneOf(
       ['not_trained', 'too_few_samples', 'too_few_pages', 'not_better', 'outdated'] as const,
-      'Why it is not used.',
+      'Why the model is not used.',
     ),
   ),
   trainedAt: Nullable(Timestamp),
-  samples: Type.Integer({ description: 'Impressions that it was trained on.' }),
+  samples: Type.Integer({ description: 'Number of impressions that the model was trained on.' }),
   comparison: Nullable(
     Type.Object(
       {
@@ -63,7 +63,7 @@ const Model = Type.Object({
       },
       {
         description:
-          'Discounted gain of held-out pages under both, relative to their best order, and the 95 % interval of the difference.',
+          'Normalized discounted cumulative gain on held-out pages under both objectives, and the 95 % interval of the difference.',
       },
     ),
   ),
@@ -79,7 +79,7 @@ export const CurrentConfig = Type.Object({
  * Older console pages send back everything from the GET response, except the fields they know to
  * leave out.
  */
-const readOnlyField = Type.Unknown({ description: 'Part of the answer. It is ignored here.' });
+const readOnlyField = Type.Unknown({ description: 'Part of the response, ignored in requests.' });
 
 /** In comparisons, missing fields keep their current value; in a PUT they get the default. */
 export const PartialConfig = Closed({
@@ -95,7 +95,7 @@ export const PartialConfig = Closed({
 export const RankingSignal = Type.Object({
   name: OneOf(signalNames),
   label: Type.String(),
-  description: Type.String({ description: 'In a few words, after the label.' }),
+  description: Type.String({ description: 'A short explanation shown after the label.' }),
   defaultWeight: Type.Number(),
   maxWeight: Type.Number(),
 });
@@ -103,7 +103,7 @@ export const RankingSignal = Type.Object({
 export const ConfigVersion = Type.Object({
   version: Type.Integer(),
   config: Config,
-  keyId: Type.String({ description: 'The key that made it, or the person (`per_…`).' }),
+  keyId: Type.String({ description: 'The key or the person (`per_…`) that created it.' }),
   createdAt: Timestamp,
 });
 
@@ -119,24 +119,24 @@ const Match = Closed(
       Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         minItems: 1,
         maxItems: maxRuleTags,
-        description: 'Any of them.',
+        description: 'Items with any of these tags.',
       }),
     ),
     author: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
     section: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
   },
-  { minProperties: 1, description: 'All that is named must match.' },
+  { minProperties: 1, description: 'All given conditions must match.' },
 );
 
 const Factor = Type.Number({
   exclusiveMinimum: 0,
   maximum: maxFactor,
-  description: 'What the order takes the score times: above 1 for a boost, below 1 to suppress.',
+  description: 'Factor by which the score is multiplied: above 1 for a boost, below 1 to suppress.',
 });
 const Position = Type.Integer({
   minimum: 0,
   maximum: 999,
-  description: 'The place in the session, from 0. For pins.',
+  description: 'Position in the feed session, starting at 0. Only for pins.',
 });
 
 export const NewRule = Closed({
@@ -183,7 +183,7 @@ export const Preview = Closed({
   configs: Type.Array(PartialConfig, {
     minItems: 1,
     maxItems: 2,
-    description: 'Each over the current configuration; {} is the current one.',
+    description: 'Each is merged over the current configuration; {} is the current configuration.',
   }),
 });
 

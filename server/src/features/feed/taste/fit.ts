@@ -21,7 +21,10 @@ export async function fitDueTastes(
       await fitTaste(db, due, signal);
     } catch (error) {
       if (signal.aborted || isDatabaseAway(error)) throw error;
-      log.error({ err: error, organizationId: due.organizationId }, 'a taste could not be fitted');
+      log.error(
+        { err: error, organizationId: due.organizationId },
+        'item similarity model could not be fitted',
+      );
     }
   }
 }
@@ -48,7 +51,7 @@ export async function fitTaste(db: Db, due: DueFit, signal: AbortSignal): Promis
     after = last;
   }
   const output = await thread.ask(null);
-  if ('isFull' in output) throw new Error('the fit gave no model');
+  if ('isFull' in output) throw new Error('fitting returned no model');
   const fitMs = Math.round(performance.now() - startedAt);
   return await storeFit(db, due, { ...output, fitMs });
 }

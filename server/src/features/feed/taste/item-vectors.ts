@@ -43,7 +43,7 @@ export class ItemVectors {
     return this.#bytes.readUIntBE(place * recordBytes, 6);
   }
 
-  /** How much more this item is liked than the average item. */
+  /** Popularity of this item relative to the average item. */
   biasAt(place: number): number {
     return this.#bytes.readFloatBE(place * recordBytes + biasAt);
   }

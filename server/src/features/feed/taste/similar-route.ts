@@ -28,7 +28,7 @@ const Query = Closed({
     Type.String({
       pattern: '^[A-Za-z]{2}$',
       description:
-        'Where the viewer is, ISO 3166-1 alpha-2: leaves out what may not be shown there.',
+        'Country of the viewer, ISO 3166-1 alpha-2. Excludes items that may not be shown there.',
     }),
   ),
 });
@@ -46,10 +46,10 @@ export function addSimilarRoute(app: HttpApp, parts: FeedParts & { db: Db }): vo
       config: { access: 'publishable' },
       schema: {
         operationId: 'listSimilarContent',
-        summary: 'List items that are like an item',
+        summary: 'List similar items',
         description:
-          'Items of the feed that the same viewers watch, most alike first; where few have watched ' +
-          'them, items that share tags or the author. There may be fewer than `limit`, or none.',
+          'Returns items that are watched by the same viewers, most similar first. If few viewers have watched ' +
+          'them, returns items with the same tags or author. There may be fewer than `limit`, or none.',
         tags: ['Feed'],
         params: IdParams,
         querystring: Query,

@@ -1,7 +1,7 @@
 /**
- * What one viewer did with one item. Every field is a maximum or a union over the viewer's events,
- * so an encounter is a function of the set of its events: merging is commutative, associative and
- * idempotent (see docs/decisions/0007 and 0014).
+ * The activity of one viewer with one item. Every field is a maximum or a union over the viewer's
+ * events, so an encounter is a function of the set of its events: merging is commutative,
+ * associative and idempotent (see docs/decisions/0007 and 0014).
  */
 import type { LoggedEvent } from '../../events/events.ts';
 
@@ -15,9 +15,9 @@ export type Encounter = {
   /** Twice the time of the latest like or unlike in milliseconds, plus 1 if it is a like. */
   likeMark: number;
   saveMark: number;
-  /** What the viewer has rejected: marks in the same format, odd while the rejection holds. */
+  /** The viewer's rejections: marks in the same format, odd while the rejection holds. */
   refused: Refused;
-  /** Where the viewer was at `second`, as two letters; '' if unknown. */
+  /** The viewer's country at `second`, as two letters; '' if unknown. */
   country: string;
 };
 
@@ -135,7 +135,7 @@ export function mergeEncounter(into: Encounter, other: Encounter): void {
 }
 
 /**
- * How much the viewer liked the item: positive for liked, negative for disliked, 0 for neither.
+ * The viewer's rating of the item: positive for liked, negative for disliked, 0 for neither.
  * Watching to the end counts 1 and half of it 0.5, a like or a save 2, a share 3. Without any
  * positive sign, leaving it at once counts −0.7, and leaving it later but before half of it −0.4. A
  * rejected item counts −1, whatever else happened.

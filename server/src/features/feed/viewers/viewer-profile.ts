@@ -1,4 +1,4 @@
-/** What a process knows about a viewer it serves. */
+/** A process's knowledge of a viewer that it serves. */
 import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/signals/affinity.ts';
 import {
   emptyEncounter,
@@ -17,7 +17,7 @@ import { dayMs } from '../../../platform/values/time.ts';
 
 export type About = { readonly tags: readonly string[]; readonly author: string | null };
 
-/** How long seen items stay hidden. */
+/** Time for which seen items stay hidden. */
 const hiddenSeconds = 30 * 24 * 3_600;
 /** Number of favourites that contribute candidates. */
 const maxFavourites = 8;
@@ -29,11 +29,11 @@ const unwantedFactor = 0.25;
 type Liking = { liked: number; disliked: number };
 type Likings = Map<string, Liking>;
 
-/** What a viewer has rejected. */
+/** The items, tags and authors that a viewer has rejected. */
 type Refusals = {
   /** By serial number: items with any rejection, past or present. */
   readonly items: Map<number, Refused>;
-  /** How many of these reject a tag or an author. */
+  /** Number of these that reject a tag or an author. */
   readonly tags: Map<string, number>;
   readonly authors: Map<string, number>;
 };
@@ -97,7 +97,7 @@ export class ViewerProfile {
     return this.#country;
   }
 
-  /** How much the viewer likes tags and authors. Recomputed after preferences have changed. */
+  /** The viewer's affinities to tags and authors. Recomputed after preferences have changed. */
   get affinities(): { readonly tags: Affinities; readonly authors: Affinities } {
     if (this.#isStale) this.#computeAffinities();
     return this.#affinities;

@@ -13,7 +13,6 @@ import type { PlacedSample, SegmentSamples } from './segment-samples.ts';
 
 type Span = { readonly startMs: number; readonly endMs: number };
 
-/** The samples of a clip within one segment. */
 export type ClipPart<Source> = { readonly source: Source; readonly samples: SegmentSamples };
 
 const trackNames = ['video', 'audio'] as const;
@@ -127,7 +126,6 @@ function listOf(values: readonly number[]): Buffer {
   return Buffer.concat([uint32(values.length), ...values.map(uint32)]);
 }
 
-/** Run-length encodes equal consecutive values. */
 function runs(values: readonly number[]): Buffer {
   const found: { count: number; value: number }[] = [];
   for (const value of values) {

@@ -45,7 +45,8 @@ export function clipJob({ db, storage, uploadLimits, onChange }: ClipJobParts): 
     const { organizationId, signal } = context;
     const key = { organizationId, liveStreamId };
     const item = await findMediaSource(db, organizationId, contentId);
-    if (item === null || item.uploadStatus !== 'pending') return skipped('the item is gone');
+    if (item === null || item.uploadStatus !== 'pending')
+      return skipped('the item no longer exists');
     const stream = await findClippedStream(db, key);
     const broadcast =
       stream === null ? null : await findMediaSource(db, organizationId, stream.contentId);
@@ -59,12 +60,12 @@ export function clipJob({ db, storage, uploadLimits, onChange }: ClipJobParts): 
       stream === null || broadcast === null || formats.length === 0
         ? null
         : await reader(storage, { ...stream, ...broadcast }, signal);
-    if (read === null) return await fail('The recording of the live stream is gone.');
+    if (read === null) return await fail('The recording of the live stream no longer exists.');
     const tracks = recordedTracks(formats);
     const parts: ClipPart<ClipSegment>[] = [];
     for (const segment of await findClipSegments(db, key, { startMs, endMs })) {
       const bytes = await read(segment, signal);
-      if (bytes === null) return await fail('The recording of the live stream is gone.');
+      if (bytes === null) return await fail('The recording of the live stream no longer exists.');
       parts.push({ source: segment, samples: readSamples(bytes) });
     }
     const span = { startMs, endMs };
@@ -72,7 +73,7 @@ export function clipJob({ db, storage, uploadLimits, onChange }: ClipJobParts): 
     const sizeBytes = chosen.reduce((sum, { source }) => sum + source.sizeBytes, 0);
     const { minFreeBytes } = uploadLimits;
     if (minFreeBytes > 0 && (await storage.scratch.freeBytes()) < minFreeBytes + sizeBytes) {
-      return { outcome: 'outage', reason: 'the disk has no room for the clip' };
+      return { outcome: 'outage', reason: 'the disk has no space for the clip' };
     }
     const source = { key: `sources/${contentId}/${randomName(9)}`, mediaType: 'video/mp4' };
     const file = clipBytes(clipHeader(tracks, chosen, span), chosen, (one) => read(one, signal));
@@ -134,7 +135,7 @@ async function* clipBytes(
     const needed = [...samples.video, ...samples.audio];
     if (needed.length === 0) continue;
     const bytes = await read(source);
-    if (bytes === null) throw new Error(`The segment ${source.fileName} is gone.`);
+    if (bytes === null) throw new Error(`The segment ${source.fileName} no longer exists.`);
     yield Buffer.concat(
       needed.map(({ position, size }) => bytes.subarray(position, position + size)),
     );

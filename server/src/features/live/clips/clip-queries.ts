@@ -4,7 +4,6 @@ import type { LiveStreamKey } from '../queries.ts';
 
 export type ClippedStream = {
   contentId: string;
-  /** Whether its segment files exist. */
   hasSegments: boolean;
   durationMs: number;
 };

@@ -28,10 +28,10 @@ export function addClipRoutes(app: HttpApp, parts: ClipRouteParts): void {
       },
       schema: {
         operationId: 'createLiveClips',
-        summary: 'Make up to 20 videos of parts of a live stream',
+        summary: 'Create up to 20 clips of a live stream',
         description:
-          'While it is live, or from its recording. The items are made at once and processed as ' +
-          'uploads are. A clip with a wrong value fails alone.',
+          'Works while the stream is live and with its recording. The items are created immediately and processed like ' +
+          'uploads. A clip with an invalid value fails individually.',
         tags: ['Live streams'],
         params: IdParams,
         body: NewClips,

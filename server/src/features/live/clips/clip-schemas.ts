@@ -17,9 +17,12 @@ export const Clip = Closed({
   endSec: Type.Number({
     minimum: 0,
     maximum: maxSeconds,
-    description: 'Seconds from the start of the broadcast; at most what is recorded so far.',
+    description: 'Seconds from the start of the broadcast, at most the length recorded so far.',
   }),
-  title: Type.Optional({ ...title, description: 'Left out: that of the stream, with “(clip)”.' }),
+  title: Type.Optional({
+    ...title,
+    description: 'Default: the title of the stream followed by “(clip)”.',
+  }),
   ...metadata,
 });
 
@@ -40,7 +43,7 @@ export const ClipResults = Type.Object({
       item: Type.Optional(ContentItem),
       error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
     }),
-    { description: 'In the order of the request.' },
+    { description: 'Results in the order of the request.' },
   ),
   totalCreated: Type.Integer(),
   totalFailed: Type.Integer(),

@@ -103,7 +103,7 @@ function checkSpan({ startMs, endMs }: Span, stream: LiveStreamRow, maxDurationM
   }
   if (endMs > stream.duration_ms) {
     const seconds = Math.floor(stream.duration_ms / 1_000);
-    throw fieldError('endSec', `must be at most ${seconds}, the seconds that are recorded so far`);
+    throw fieldError('endSec', `must be at most ${seconds}, the number of seconds recorded so far`);
   }
 }
 

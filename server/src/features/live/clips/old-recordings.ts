@@ -131,7 +131,6 @@ function findAudio(header: Buffer): AacHeader | null {
   return readAacHeader(Buffer.from(descriptors.subarray(configAt + 2, configAt + 2 + length)));
 }
 
-/** The content of the first box with a name. */
 function boxNamed(header: Buffer, name: string): Buffer | null {
   const at = header.indexOf(name, undefined, 'latin1') - 4;
   return at < 0 ? null : Buffer.from(header.subarray(at + 8, at + header.readUInt32BE(at)));

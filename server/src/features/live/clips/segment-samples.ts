@@ -25,7 +25,7 @@ export function readSamples(segment: Buffer): SegmentSamples {
   const samples: SegmentSamples = { video: [], audio: [] };
   const outer = boxes(segment, 0, segment.length);
   if (outer[0]?.name !== 'moof') {
-    throw new RangeError('The segment does not begin with a fragment.');
+    throw new RangeError('The segment does not start with a fragment.');
   }
   for (const moof of outer.filter(({ name }) => name === 'moof')) readFragment(moof);
   return samples;
@@ -75,7 +75,8 @@ function boxes(bytes: Buffer, from: number, to: number) {
   const found: { name: string; from: number; to: number }[] = [];
   for (let at = from; at + 8 <= to;) {
     const size = bytes.readUInt32BE(at);
-    if (size < 8 || at + size > to) throw new RangeError('A box ends too late.');
+    if (size < 8 || at + size > to)
+      throw new RangeError('A box extends beyond the end of its parent.');
     found.push({ name: bytes.toString('latin1', at + 4, at + 8), from: at + 8, to: at + size });
     at += size;
   }

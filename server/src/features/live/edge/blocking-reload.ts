@@ -12,15 +12,13 @@ export type Directives = {
 
 /** The end of a playlist. */
 export type Edge = {
-  /** The number of the segment in progress. */
   readonly openSegment: number;
-  /** Number of its parts so far. */
   readonly openParts: number;
   /** Number of parts of the previous segment; 0 if it has none. */
   readonly lastParts: number;
 };
 
-/** How many parts beyond the next one a player may request. */
+/** Maximum number of parts beyond the next one that a player may request. */
 const advancePartLimit = Math.ceil(3_000 / partTargetMs);
 
 /** @throws {ApiError} VALIDATION_ERROR */
@@ -28,7 +26,7 @@ export function readDirectives(query: Readonly<Record<string, unknown>>): Direct
   const segment = readNumber(query, '_HLS_msn');
   const part = readNumber(query, '_HLS_part');
   if (part !== null && segment === null) {
-    throw fieldError('query._HLS_part', 'needs _HLS_msn beside it');
+    throw fieldError('query._HLS_part', 'requires _HLS_msn');
   }
   const skip = query['_HLS_skip'];
   return { segment, part, isDelta: skip === 'YES' || skip === 'v2' };
@@ -66,6 +64,6 @@ export function refuseFarAhead({ segment, part }: Directives, edge: Edge): void 
   }
   const limit = (segment === openSegment ? openParts : 0) + advancePartLimit;
   if (segment >= openSegment && part !== null && part > limit) {
-    throw fieldError('query._HLS_part', `is too far ahead: it may be ${limit} at most`);
+    throw fieldError('query._HLS_part', `is too far ahead: the maximum is ${limit}`);
   }
 }

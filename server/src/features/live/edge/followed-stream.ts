@@ -129,7 +129,6 @@ export class FollowedStream {
     return match === null ? null : `${match[1]}${Number(match[2]) + 1}${match[3]}`;
   }
 
-  /** Whether a publisher is connected. */
   get isAdvancing(): boolean {
     return this.#state !== null && this.#state.isConnected && !this.#state.isOver;
   }

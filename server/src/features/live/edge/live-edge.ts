@@ -202,7 +202,7 @@ function waitMs({ state }: FollowedStream): number {
 
 function tooLate(): ApiError {
   return new ApiError('UNAVAILABLE', {
-    message: 'The part did not come in time.',
+    message: 'The part did not arrive in time.',
     headers: { 'cache-control': 'no-store' },
   });
 }

@@ -15,7 +15,6 @@ export type ListedPart = Omit<EdgePart, 'bytes'>;
 
 export type LowLatencyPlaylist = {
   readonly segments: readonly ListedSegment[];
-  /** Parts by segment number. */
   readonly parts: ReadonlyMap<number, readonly ListedPart[]>;
   readonly targetDurationSeconds: number;
   readonly earlierDiscontinuities: number;
@@ -23,7 +22,6 @@ export type LowLatencyPlaylist = {
   readonly nextPart: string | null;
   /** Whether players may skip what they have, which is worthwhile for a long window. */
   readonly canSkip: boolean;
-  /** Rendition reports about the other renditions. */
   readonly reports: readonly RenditionReport[];
 };
 

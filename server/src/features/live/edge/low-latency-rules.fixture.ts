@@ -16,7 +16,6 @@ export type ReadPart = {
 export type ReadLowLatency = ReadPlaylist & {
   readonly partTarget: number;
   readonly parts: readonly ReadPart[];
-  /** The number of the incomplete segment. */
   readonly openSegment: number;
   readonly hint: string | null;
   readonly reports: readonly ReadReport[];

@@ -3,15 +3,13 @@ import { BitReader } from './bit-reader.ts';
 import { IngestError } from './ingest-error.ts';
 
 export type AacHeader = {
-  /** The configuration itself. */
   readonly config: Buffer;
-  /** As RFC 6381 writes it. */
+  /** In RFC 6381 notation. */
   readonly codec: string;
   readonly sampleRate: number;
   readonly channels: number;
 };
 
-/** Samples of one frame. */
 export const samplesPerFrame = 1_024;
 
 const sampleRates = [
@@ -21,7 +19,7 @@ const sampleRates = [
 const explicitRate = 15;
 const maxConfigBytes = 64;
 
-/** @throws IngestError */
+/** @throws {IngestError} */
 export function readAacHeader(config: Buffer): AacHeader {
   const reader = new BitReader(config);
   const objectType = reader.bits(5);

@@ -9,7 +9,7 @@ const sequenceHeader = 1;
 /** Levels above 3.3 have a tier. */
 const lastLevelWithoutTier = 7;
 
-/** @throws IngestError */
+/** @throws {IngestError} */
 export function readAv1Header(record: Buffer): PictureSize & { codec: string } {
   const [first, profileAndLevel = 0, flags = 0] = record;
   if (first !== firstByte || record.length <= unitsAt) throw unreadable();
@@ -20,7 +20,7 @@ export function readAv1Header(record: Buffer): PictureSize & { codec: string } {
   return { codec, ...readSize(record.subarray(unitsAt)) };
 }
 
-/** The sequence header, as it stands before a key frame. */
+/** The sequence header in the form that precedes a key frame. */
 export function av1SequenceHeader(record: Buffer): Buffer {
   return record.subarray(unitsAt);
 }

@@ -1,13 +1,15 @@
-/** The first picture of a connection: its stream becomes active, or its publisher is back. */
+/**
+ * Handles the first picture of a connection: activates the stream, or marks its publisher as
+ * reconnected.
+ */
 import type { Tx } from '../../../platform/database/database.ts';
 import { recordEvent } from '../../webhooks/webhooks.ts';
 import { activateStream, markReconnected, type StreamClaim } from './publisher-queries.ts';
 
 /**
- * The caller has locked the item. A stream that is active already gets an event only if its
- * publisher was noticed to be away.
- *
- * @returns false when the claim is lost
+ * The caller must have locked the item. If the stream is already active, an event is recorded only
+ * if the disconnection was.
+ * @returns false if the claim is lost
  */
 export async function beginBroadcast(
   tx: Tx,

@@ -1,23 +1,23 @@
 /**
- * The time line of one connection. An encoder's timestamps may jump: its machine's clock is set, it
- * starts again behind a relay, or it drops what it could not send. The time line of the broadcast
- * goes on without the jump, because a playlist and a recording can't hold hours of nothing.
+ * The timeline of one connection. An encoder's timestamps may jump: its clock is set, it restarts
+ * behind a relay, or it drops what it could not send. The timeline of the broadcast continues
+ * without the jump, because a playlist and a recording cannot contain hours of nothing.
  *
- * 1. Times never fall by more than `maxStepMs`, and never rise by more from one message to the next.
- * 2. A step counts as a jump only if it is one from the latest message of each track: sound goes on
- *    beside pictures that are far apart.
- * 3. Both tracks share one offset, so that a jump does not part them.
+ * 1. Times never decrease by more than `maxStepMs`, and never increase by more from one message to
+ *    the next.
+ * 2. A step counts as a jump only if it is one relative to the latest message of each track: audio
+ *    continues between widely spaced pictures.
+ * 3. Both tracks share one offset, so that a jump keeps them in sync.
  */
 
 type TrackName = 'video' | 'audio';
 
-/** A step of more than this is a jump. */
+/** A larger step is a jump. */
 export const maxStepMs = 1_000;
-/** How long the latest message before a jump lasts: a usual picture. */
+/** Assumed duration of the last message before a jump: one typical picture. */
 const afterJumpMs = 33;
 
 export class EncoderClock {
-  /** A timestamp, and the time in the broadcast that it stands for. */
   #timestamp: number;
   #timeMs: number;
   readonly #latest: Record<TrackName, number | null> = { video: null, audio: null };
@@ -29,15 +29,17 @@ export class EncoderClock {
     this.#timeMs = timeMs;
   }
 
-  /** How often the encoder's clock has jumped. */
   get jumps(): number {
     return this.#jumps;
   }
 
-  /** The time in the broadcast, in milliseconds. It may be a little before the latest one of its track. */
+  /**
+   * Returns the time in the broadcast in milliseconds. It may be slightly earlier than the previous
+   * one of its track.
+   */
   timeOf(track: TrackName, timestamp: number): number {
     const latest = [this.#latest.video, this.#latest.audio].filter((ms) => ms !== null);
-    // The difference of two counters of 32 bits, which may have started again at 0.
+    // Computes the difference of two 32-bit counters, which may have wrapped around.
     let timeMs = this.#timeMs + ((timestamp - this.#timestamp) | 0);
     if (latest.length > 0 && latest.every((ms) => Math.abs(timeMs - ms) > maxStepMs)) {
       this.#jumps += 1;

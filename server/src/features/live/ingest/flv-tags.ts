@@ -1,6 +1,6 @@
 /**
- * The bodies of FLV's audio and video tags: Adobe, "Flash Video File Format 10.1", annex E.4, and
- * Veovera, "Enhancing RTMP, FLV" for the codecs that came later.
+ * The bodies of FLV audio and video tags: Adobe, "Flash Video File Format 10.1", annex E.4, and
+ * Veovera, "Enhancing RTMP, FLV" for later codecs.
  */
 import { IngestError } from './ingest-error.ts';
 import { videoCodecs, type VideoCodec } from './video-header.ts';
@@ -17,22 +17,21 @@ const aac = 10;
 const keyFrame = 1;
 /** A command to the player, without a picture. */
 const infoFrame = 5;
-/** Marks the tags of Enhanced RTMP, which carry other codecs. */
+/** Marks tags of Enhanced RTMP, which carry other codecs. */
 const enhanced = 0x80;
 const header = 0;
 const picture = 1;
-/** Kinds of enhanced tags: pictures with their offset, and pictures without one. */
+/** Kinds of enhanced tags: pictures with and without a composition offset. */
 const enhancedPictures = { withOffset: 1, withoutOffset: 3 };
-/** Kinds that say nothing about a picture: the end of a sequence, and metadata. */
+/** Kinds that carry no picture: end of sequence and metadata. */
 const silentKinds = [2, 4];
 const enhancedHeaderBytes = 5;
-/** The unit of AV1 that stands between two pictures, with its size, which is zero. */
+/** The AV1 unit that separates two pictures, followed by its size of zero. */
 const temporalDelimiter = 0x1200;
 
 /**
- * Null for tags that carry nothing.
- *
- * @throws IngestError for codecs other than H.264, HEVC and AV1
+ * Returns null for tags without content.
+ * @throws {IngestError} for codecs other than H.264, HEVC and AV1
  */
 export function readVideoTag(payload: Buffer): VideoTag | null {
   const [first, kind] = payload;
@@ -58,11 +57,10 @@ function readEnhancedTag(first: number, payload: Buffer): VideoTag | null {
   const codecId = videoCodecs.find((codec) => codec === name);
   if (codecId === undefined) throw otherCodec();
   const isHeader = kind === header;
-  // AV1 stores its pictures in the order in which they are shown.
+  // AV1 stores pictures in presentation order.
   const hasOffset = kind === enhancedPictures.withOffset && codecId !== 'av01';
   const isPicture = Object.values(enhancedPictures).includes(kind);
-  if (!isHeader && !isPicture)
-    throw new IngestError('several tracks of pictures are not supported');
+  if (!isHeader && !isPicture) throw new IngestError('multiple video tracks are not supported');
   const dataAt = enhancedHeaderBytes + (hasOffset ? 3 : 0);
   const data = withoutDelimiter(codecId, payload.subarray(dataAt));
   if (data.length === 0) return null;
@@ -71,7 +69,7 @@ function readEnhancedTag(first: number, payload: Buffer): VideoTag | null {
   return { codecId, isHeader, isKey, offsetMs, data };
 }
 
-/** Some encoders put a temporal delimiter before a picture of AV1, which MP4 leaves out. */
+/** Some encoders put a temporal delimiter before an AV1 picture, which MP4 omits. */
 function withoutDelimiter(codecId: VideoCodec, data: Buffer): Buffer {
   const hasDelimiter =
     codecId === 'av01' && data.length >= 2 && data.readUInt16BE(0) === temporalDelimiter;
@@ -79,14 +77,14 @@ function withoutDelimiter(codecId: VideoCodec, data: Buffer): Buffer {
 }
 
 function otherCodec(): IngestError {
-  return new IngestError('the pictures are not H.264, HEVC or AV1');
+  return new IngestError('the video is not H.264, HEVC or AV1');
 }
 
-/** Null for tags that carry nothing. @throws IngestError for other codecs than AAC */
+/** Returns null for tags without content. @throws {IngestError} for codecs other than AAC */
 export function readAudioTag(payload: Buffer): AudioTag | null {
   const [first, kind] = payload;
   if (first === undefined || kind === undefined) return null;
-  if (first >> 4 !== aac) throw new IngestError('the sound is not AAC');
+  if (first >> 4 !== aac) throw new IngestError('the audio is not AAC');
   const data = payload.subarray(2);
   return data.length === 0 ? null : { isHeader: kind === header, data };
 }

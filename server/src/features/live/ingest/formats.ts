@@ -1,6 +1,6 @@
 /**
- * What the segments of a stream consist of. Players get a header file for each format; the recording
- * is one file with one header: of the first pictures, and of the sound, which may not change.
+ * The formats of a stream's segments. Players get one header file per format. The recording is one
+ * file with one header: that of the first pictures and of the audio, which must not change.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
@@ -28,28 +28,27 @@ export function storedFormat({ number, tracks: { video, audio } }: StreamFormat)
   return { number, videoCodec: video?.codecId ?? 'avc1', videoHeader, audioHeader };
 }
 
-/** The format of these tracks, which is a new one if no other has them. @throws IngestError */
+/** Returns the format of these tracks, creating one if none matches. @throws {IngestError} */
 export function formatOf(formats: readonly StreamFormat[], tracks: Tracks): StreamFormat {
   const known = formats.find((format) => sameTracks(format.tracks, tracks));
   if (known !== undefined) return known;
   const { video, audio } = recordedTracks(formats);
   if (audio !== null && tracks.audio !== null && !audio.config.equals(tracks.audio.config)) {
-    throw new IngestError('the sound has another format than before');
+    throw new IngestError('the audio format has changed');
   }
   if (video !== null && tracks.video !== null && video.codecId !== tracks.video.codecId) {
-    throw new IngestError('the pictures have another codec than before');
+    throw new IngestError('the video codec has changed');
   }
   return { number: formats.length, tracks };
 }
 
-/** What the recording consists of. */
 export function recordedTracks(formats: readonly StreamFormat[]): Tracks {
   const find = <Name extends keyof Tracks>(name: Name): Tracks[Name] =>
     formats.find(({ tracks }) => tracks[name] !== null)?.tracks[name] ?? null;
   return { video: find('video'), audio: find('audio') };
 }
 
-/** The header of the recording; null for a stream of before formats were stored. */
+/** The header of the recording, or null for a stream from before formats were stored. */
 export function recordedHeader(formats: readonly StreamFormat[]): Buffer | null {
   return formats.length === 0 ? null : initSegment(recordedTracks(formats));
 }

@@ -1,15 +1,15 @@
-/** The header of an H.264 stream as FLV and MP4 carry it: AVCDecoderConfigurationRecord. */
+/** The header of an H.264 stream in FLV and MP4: AVCDecoderConfigurationRecord. */
 import { BitReader, withoutEscapes } from './bit-reader.ts';
 import { uint32 } from './boxes.ts';
 import { IngestError } from './ingest-error.ts';
 import { requirePictureSize, type PictureSize } from './picture-size.ts';
 
-/** Profiles whose parameters begin with the chroma format (ISO/IEC 14496-10, 7.3.2.1.1). */
+/** Profiles whose parameters start with the chroma format (ISO/IEC 14496-10, 7.3.2.1.1). */
 const chromaProfiles = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135]);
 const spsCountAt = 5;
 const spsAt = 8;
 
-/** @throws IngestError */
+/** @throws {IngestError} */
 export function readH264Header(record: Buffer): PictureSize & { codec: string } {
   const spsLength = record.length > spsAt ? record.readUInt16BE(6) : 0;
   const sps = record.subarray(spsAt, spsAt + spsLength);
@@ -24,9 +24,8 @@ export function readH264Header(record: Buffer): PictureSize & { codec: string } 
 }
 
 /**
- * The parameters of the record as units with their lengths, as they are put before a key frame.
- *
- * @throws IngestError when a list ends too early
+ * The parameter sets of the record as length-prefixed units, to be placed before a key frame.
+ * @throws {IngestError} if a list is truncated
  */
 export function h264ParameterSets(record: Buffer): Buffer {
   const units: Buffer[] = [];
@@ -47,7 +46,7 @@ export function h264ParameterSets(record: Buffer): Buffer {
   return Buffer.concat(units);
 }
 
-/** The size of the shown picture, from the sequence parameters (7.3.2.1.1). */
+/** The display size, from the sequence parameters (7.3.2.1.1). */
 function readSize(sps: Uint8Array): PictureSize {
   const reader = new BitReader(sps);
   const profile = reader.bits(8);

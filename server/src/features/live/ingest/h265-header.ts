@@ -5,13 +5,13 @@ import { IngestError } from './ingest-error.ts';
 import { requirePictureSize, type PictureSize } from './picture-size.ts';
 
 const sequenceParameterSet = 33;
-/** The parameter sets of the video, the sequence and the picture (VPS, SPS, PPS). */
+/** Video, sequence and picture parameter sets (VPS, SPS, PPS). */
 const parameterSetKinds = [32, sequenceParameterSet, 34];
 const arraysAt = 22;
 const unitHeaderBytes = 2;
 const maxSubLayers = 8;
 
-/** @throws IngestError */
+/** @throws {IngestError} */
 export function readH265Header(record: Buffer): PictureSize & { codec: string } {
   const hasFourByteLengths = ((record[21] ?? 0) & 3) === 3;
   if (record[0] !== 1 || record.length <= arraysAt || !hasFourByteLengths) throw unreadable();
@@ -20,7 +20,7 @@ export function readH265Header(record: Buffer): PictureSize & { codec: string } 
   return { codec: codecOf(record), ...readSize(withoutEscapes(sps.bytes)) };
 }
 
-/** Its parameter sets as units with their lengths. @throws IngestError */
+/** The parameter sets as length-prefixed units. @throws {IngestError} */
 export function h265ParameterSets(record: Buffer): Buffer {
   const sets = readUnits(record).filter(({ kind }) => parameterSetKinds.includes(kind));
   return Buffer.concat(sets.flatMap(({ bytes }) => [uint32(bytes.length), bytes]));
@@ -45,7 +45,7 @@ function readUnits(record: Buffer): { kind: number; bytes: Buffer }[] {
   return units;
 }
 
-/** The string of annex E.3, such as `hvc1.1.6.L93.90`. */
+/** The codec string (annex E.3), such as `hvc1.1.6.L93.90`. */
 function codecOf(record: Buffer): string {
   const profileByte = record[1] ?? 0;
   const space = ['', 'A', 'B', 'C'][profileByte >> 6] ?? '';
@@ -66,7 +66,7 @@ function reversedBits(value: number): number {
   return Number.parseInt([...value.toString(2).padStart(32, '0')].toReversed().join(''), 2);
 }
 
-/** The size of the shown picture, from the sequence parameter set (ISO/IEC 23008-2, 7.3.2.2.1). */
+/** The display size, from the sequence parameter set (ISO/IEC 23008-2, 7.3.2.2.1). */
 function readSize(sps: Uint8Array): PictureSize {
   const reader = new BitReader(sps.subarray(unitHeaderBytes));
   reader.skip(4);

@@ -1,7 +1,7 @@
 /**
- * The rules of RFC 8216 for media playlists, checked over every reload as a strict player would:
- * give it each version of a playlist in turn. It parses by itself, so that an error of our writer is
- * not repeated here.
+ * Checks media playlists against RFC 8216 over every reload, like a strict player: pass each
+ * version of a playlist in turn. Uses its own parser, so that an error in our writer is not
+ * repeated here.
  */
 import assert from 'node:assert/strict';
 
@@ -9,7 +9,7 @@ export type ReadSegment = {
   readonly number: number;
   readonly uri: string;
   readonly seconds: number;
-  /** Null for a gap, which nobody loads. */
+  /** Null for a gap, which is never loaded. */
   readonly map: string | null;
   readonly discontinuities: number;
 };
@@ -25,7 +25,7 @@ function attribute(line: string, name: string): string | null {
   return new RegExp(`[:,]${name}="([^"]*)"`).exec(line)?.[1] ?? null;
 }
 
-/** Reads a media playlist. @throws AssertionError for what section 4 forbids */
+/** Parses a media playlist. @throws {AssertionError} for violations of section 4 */
 export function readPlaylist(text: string): ReadPlaylist {
   const lines = text.split('\n');
   assert.equal(lines[0], '#EXTM3U', '4.3.1.1: the first line');
@@ -81,12 +81,12 @@ export class PlaylistFollower {
   #before: ReadPlaylist | null = null;
   readonly #seen = new Map<number, ReadSegment>();
 
-  /** All segments that were ever listed, in their order. */
+  /** All segments ever listed, in order. */
   get segments(): readonly ReadSegment[] {
     return [...this.#seen.values()];
   }
 
-  /** @throws AssertionError for what sections 4 and 6.2 forbid */
+  /** @throws {AssertionError} for violations of sections 4 and 6.2 */
   take(text: string): ReadPlaylist {
     const now = readPlaylist(text);
     const before = this.#before;

@@ -1,4 +1,7 @@
-/** A publisher sends what cannot be broadcast. The message is for the log, and closes the connection. */
+/**
+ * A publisher sent media that cannot be broadcast. The connection is closed and the message is
+ * logged.
+ */
 export class IngestError extends Error {
   override readonly name = 'IngestError';
 }

@@ -1,4 +1,4 @@
-/** The live ingest of one process: listens for publishers, and keeps the claims of their streams. */
+/** The live ingest of one process: accepts publishers and renews the claims of their streams. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
@@ -15,7 +15,7 @@ import { openPublication } from './open-publication.ts';
 import type { IngestParts, Publication } from './publication.ts';
 
 export type IngestOptions = {
-  /** The ports of RTMP, of RTMPS and of SRT; 0 for none. */
+  /** The RTMP, RTMPS and SRT ports; 0 for none. */
   readonly port: number;
   readonly securePort: number;
   readonly srtPort: number;
@@ -48,11 +48,11 @@ const srtLimits: SrtServerLimits = {
 };
 const maxPublishers = 500;
 
-/** A claim counts for five seconds; see `publisherTimeoutSeconds`. */
+/** A claim is valid for five seconds; see `publisherTimeoutSeconds`. */
 const renewEveryMs = 1_000;
 const listenAgainMs = 10_000;
 const logRefusalEveryMs = 1_000;
-/** How long a newcomer waits for the connection that it replaces to store what it has. */
+/** Time that a new connection waits for the one it replaces to store its media. */
 const handOverMs = 1_000;
 
 type Address = { readonly port: number; readonly host: string };
@@ -69,7 +69,7 @@ export class Ingest implements AsyncDisposable {
   readonly #open = new Set<OpenPublication>();
   readonly #rtmp: RtmpServer;
   readonly #srt: SrtServer;
-  /** Refused keys that no log line has counted, and when the latest line was written. */
+  /** Rejected keys not yet logged, and the time of the latest log line. */
   #refusals = 0;
   #refusalLoggedAt = -Infinity;
 
@@ -83,7 +83,7 @@ export class Ingest implements AsyncDisposable {
     this.#srt = new SrtServer(srtLimits, { judge, open, scratch, log: parts.log });
   }
 
-  /** Streams that are published through this process at the moment. */
+  /** Streams currently published through this process. */
   get publishers(): number {
     return this.#open.size;
   }
@@ -100,7 +100,7 @@ export class Ingest implements AsyncDisposable {
       await this.#listenAll(options, untilOver);
       if (!signal.aborted) await once(signal, 'abort');
     } finally {
-      // A port that cannot be had ends the others as well; all are tried again.
+      // If one port is unavailable, the others are closed too, and all are retried.
       over.abort();
       await this[Symbol.asyncDispose]();
       stopListening();
@@ -123,7 +123,7 @@ export class Ingest implements AsyncDisposable {
     await Promise.all(open.map(({ port, listen }) => this.#listen({ port, host }, signal, listen)));
   }
 
-  /** A port that another program has is tried again and again, until the signal aborts. */
+  /** Retries a port that another program uses until the signal aborts. */
   async #listen(
     address: Address,
     signal: AbortSignal,
@@ -138,7 +138,7 @@ export class Ingest implements AsyncDisposable {
         if (!isKnown) {
           this.#log.warn(
             { port: address.port },
-            'live streams cannot be published: another program has the port',
+            'live ingest is unavailable: another program uses the port',
           );
         }
         isKnown = true;
@@ -149,7 +149,7 @@ export class Ingest implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([this.#rtmp[Symbol.asyncDispose](), this.#srt[Symbol.asyncDispose]()]);
-    // Their last segments still have to be stored.
+    // Waits until their last segments are stored.
     await Promise.all(Array.from(this.#open, ({ ended }) => ended.promise));
   }
 
@@ -167,7 +167,7 @@ export class Ingest implements AsyncDisposable {
         }
         open = { publication: opened, connection, ended: Promise.withResolvers() };
         this.#open.add(open);
-        // If two arrived at the same moment, one of them has lost its claim.
+        // If two connections arrived at the same time, one of them has lost its claim.
         for (const other of this.#of(opened.liveStreamId)) this.#renew(other);
         return opened;
       },
@@ -177,14 +177,14 @@ export class Ingest implements AsyncDisposable {
     };
   }
 
-  /** A flood of wrong keys must not become one of log lines. */
+  /** Limits log lines, so that a flood of wrong keys does not flood the log. */
   #noteRefusal(address: string, reason: RtmpRefusal): void {
     this.#refusals += 1;
     if (performance.now() - this.#refusalLoggedAt < logRefusalEveryMs) return;
     const count = this.#refusals;
     this.#refusals = 0;
     this.#refusalLoggedAt = performance.now();
-    this.#log.info({ address, reason, count }, 'live stream: keys were refused');
+    this.#log.info({ address, reason, count }, 'live stream: keys rejected');
   }
 
   #of(liveStreamId: string): OpenPublication[] {
@@ -205,7 +205,7 @@ export class Ingest implements AsyncDisposable {
     try {
       await open.publication.close(reason);
     } catch (error) {
-      this.#log.warn({ err: error }, 'live stream: a publisher could not be signed off');
+      this.#log.warn({ err: error }, 'live stream: could not release the claim of a publisher');
     } finally {
       this.#open.delete(open);
       open.ended.resolve();
@@ -221,7 +221,7 @@ export class Ingest implements AsyncDisposable {
       .renew()
       .then((isOurs) => isOurs || connection.close())
       .catch((error: unknown) =>
-        this.#log.info({ err: error }, 'live stream: a claim was not renewed'),
+        this.#log.info({ err: error }, 'live stream: could not renew a claim'),
       );
   }
 }

@@ -1,11 +1,10 @@
-/** The header of a fragmented MP4 with one track of pictures, one of AAC, or one of each. */
+/** The header of a fragmented MP4 with a video track, an AAC track, or both. */
 import type { AacHeader } from './aac-header.ts';
 import { box, fullBox, uint16, uint32, uint64, zeros } from './boxes.ts';
 import type { VideoCodec, VideoHeader } from './video-header.ts';
 
 export const videoTrack = 1;
 export const audioTrack = 2;
-/** Units of a second in which pictures are timed. */
 export const videoTimescale = 90_000;
 const movieTimescale = 1_000;
 
@@ -20,10 +19,10 @@ const noSamples = Buffer.concat([
 ]);
 const ownData = box('dinf', fullBox('dref', {}, uint32(1), fullBox('url ', { flags: 1 })));
 
-/** At least one of them is there. */
+/** At least one of them is not null. */
 export type Tracks = { readonly video: VideoHeader | null; readonly audio: AacHeader | null };
 
-/** Whether what was made of one can be continued with the other. */
+/** Whether media with these tracks can continue media with the others. */
 export function sameTracks(one: Tracks, other: Tracks): boolean {
   const isEqual = (a: Buffer | undefined, b: Buffer | undefined) =>
     a === undefined || b === undefined ? a === b : a.equals(b);
@@ -33,18 +32,18 @@ export function sameTracks(one: Tracks, other: Tracks): boolean {
   );
 }
 
-/** The samples of a track in a file that is not fragmented. */
+/** The samples of a track in an unfragmented file. */
 export type SampleTables = {
-  /** The boxes of `stbl` behind the description. */
+  /** The boxes of `stbl` after the sample description. */
   readonly tables: Buffer;
   /** The duration of the presented part, in milliseconds and in track units. */
   readonly durationMs: number;
   readonly duration: number;
-  /** Where the shown part begins, in units of the track from the first sample on. */
+  /** Start of the presented part, in track units from the first sample. */
   readonly shownFrom: number;
 };
 
-/** The `moov` of a file that is not fragmented. */
+/** The `moov` box of an unfragmented file. */
 export function movieBox(
   { video, audio }: Tracks,
   tables: { video: SampleTables | null; audio: SampleTables | null },
@@ -71,7 +70,10 @@ export function initSegment({ video, audio }: Tracks): Buffer {
   return Buffer.concat([box('ftyp', brands), moov]);
 }
 
-/** The header of a recording that is complete: programs need not read all fragments for its length. */
+/**
+ * The header of a complete recording, with its duration, so that players need not read all
+ * fragments to determine it.
+ */
 export function withDuration(init: Buffer, durationMs: number): Buffer {
   const length = fullBox('mehd', { version: 1 }, uint64(durationMs));
   const boxAt = (name: string) => init.lastIndexOf(name, undefined, 'latin1') - 4;
@@ -90,7 +92,6 @@ function movieHeader(durationMs = 0): Buffer {
   return fullBox('mvhd', {}, times, rateAndVolume, identityMatrix, zeros(24), nextTrack);
 }
 
-/** The box that holds the configuration of each codec. */
 const configurationBoxes: Record<VideoCodec, string> = { avc1: 'avcC', hvc1: 'hvcC', av01: 'av1C' };
 
 function videoTrak(header: VideoHeader, tables: SampleTables | null = null): Buffer {
@@ -179,7 +180,7 @@ function trak(
   );
 }
 
-/** Shows a track from a moment on: what comes before is decoded only. */
+/** Presents a track from a given time on; earlier samples are only decoded. */
 function editList({ durationMs, shownFrom }: SampleTables): Buffer {
   const entry = Buffer.concat([uint32(durationMs), uint32(shownFrom), uint32(0x1_0000)]);
   return box('edts', fullBox('elst', {}, uint32(1), entry));

@@ -10,7 +10,7 @@ export type KeyJudgeLimits = {
   readonly maxWaitMs: number;
   /** The extra delay for each further rejection of an address. */
   readonly refusalStepMs: number;
-  /** How long an address's failures count. */
+  /** Time after which an address's failures are forgotten. */
   readonly failureWindowMs: number;
 };
 
@@ -41,7 +41,7 @@ export class KeyJudge {
   /** Delays a rejection, by at most `maxMs`. */
   async refuseLater(address: string, gone: AbortSignal, maxMs: number): Promise<void> {
     const count = (this.#failures.get(address) ?? 0) + 1;
-    // The window begins with the first failure.
+    // The window starts with the first failure.
     this.#failures.set(address, count, { noUpdateTTL: true });
     await sleep(Math.min(count * this.#refusalStepMs, maxMs), gone);
   }

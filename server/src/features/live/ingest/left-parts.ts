@@ -1,6 +1,6 @@
 /**
- * A process that was killed leaves parts of a segment that it could not complete. Viewers have seen
- * them, so they become a segment: a playlist may not take back what it has listed.
+ * Completes a segment whose process was killed from the parts already published. Viewers have seen
+ * them, and a playlist must not withdraw what it has listed.
  */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
@@ -20,14 +20,13 @@ type LeftParts = {
   readonly db: Db;
   readonly storage: Storage;
   readonly stream: LiveStreamKey & { readonly contentId: string };
-  /** The number of the segment that was open. */
   readonly segment: number;
   readonly targetDurationSeconds: number;
   readonly dvrWindowSeconds: number;
   readonly by: StreamClaim | SettledStream;
 };
 
-/** @returns the length of the stream; null where nothing was left, or the claim is lost */
+/** @returns the length of the stream, or null if no parts were left or the claim is lost */
 export async function keepLeftParts(of: LeftParts): Promise<StreamLength | null> {
   const { db, storage, stream, segment, by } = of;
   const parts = await readParts(db, stream, segment);
@@ -60,7 +59,7 @@ export async function keepLeftParts(of: LeftParts): Promise<StreamLength | null>
   return length;
 }
 
-/** A stream with what its publisher before has left unfinished. */
+/** Returns the stream after completing the segment that its previous publisher left unfinished. */
 export async function withLeftParts(
   db: Db,
   storage: Storage,

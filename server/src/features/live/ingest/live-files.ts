@@ -1,4 +1,4 @@
-/** The files of a broadcast in the storage, which lie below its item's folder `live`. */
+/** The files of a broadcast in the storage, in the folder `live` of its item. */
 import { Readable } from 'node:stream';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
@@ -18,7 +18,7 @@ import {
 import { countDiscontinuities, readSegments } from './publisher-queries.ts';
 import type { LiveSegment } from './segment-builder.ts';
 
-/** A rung with more gaps than this is not listed for the whole of a broadcast. */
+/** A rung with a smaller share of segments is not listed in the playlist of the whole broadcast. */
 const leastShareOfWhole = 0.9;
 
 type LiveFilesOf = {
@@ -47,7 +47,6 @@ export class LiveFiles {
     await this.#of.storage.put(`${this.#prefix}/${name}`, Readable.from([bytes]));
   }
 
-  /** Takes a local file over. */
   async putFile(name: string, localPath: string): Promise<void> {
     await this.#of.storage.put(`${this.#prefix}/${name}`, { path: localPath });
   }
@@ -60,7 +59,7 @@ export class LiveFiles {
     await this.put(playlistFiles.init(number), initSegment(tracks));
   }
 
-  /** Files that a player needs before the first segment is listed. */
+  /** Stores the files that players need before the first segment is listed. */
   async putFirst(fileName: string, segment: LiveSegment): Promise<void> {
     const { bytes, durationMs, startedAt, tracks } = segment;
     const rate = { bits: bytes.length * 8, ms: durationMs };
@@ -83,7 +82,7 @@ export class LiveFiles {
     await this.put(playlistFiles.media, text);
   }
 
-  /** Announces the segments of this moment; with an end when there will be no more. */
+  /** Publishes the playlist of the current segments, with an end tag if there will be no more. */
   async putPlaylist(targetDurationSeconds: number, { isEnded = false } = {}): Promise<void> {
     const { db, stream, dvrWindowSeconds } = this.#of;
     const segments = await readSegments(db, stream, listedSegments(dvrWindowSeconds));
@@ -93,12 +92,15 @@ export class LiveFiles {
     await this.put(playlistFiles.media, mediaPlaylist({ ...window, isEnded, isWhole: false }));
   }
 
-  /** Announces the segments of a rung up to a number of the top. */
+  /** Publishes the segments of a rung up to a segment number of the top. */
   async putRung(rung: string, { targetDurationSeconds, upTo }: RungEnd): Promise<void> {
     await this.#putRung(rung, { targetDurationSeconds, upTo, isEnded: false });
   }
 
-  /** Lists these rungs beside the top, of which a segment is given. */
+  /**
+   * Publishes the master playlist with the top, which is described by one of its segments, and
+   * these rungs.
+   */
   async putMaster(
     { bytes, durationMs, tracks }: LiveSegment,
     rungs: readonly LiveRung[],
@@ -119,7 +121,7 @@ export class LiveFiles {
     await this.put(rungFiles.live(rung), rungPlaylist({ ...window, isEnded, isWhole: false }));
   }
 
-  /** Ends the rungs, and gives those back that have nearly all of the broadcast. */
+  /** Ends the rungs and returns those that have nearly all of the broadcast. */
   async #putRungEnds(targetDurationSeconds: number, upTo: number): Promise<LiveRung[]> {
     const { db, stream } = this.#of;
     const whole: LiveRung[] = [];
@@ -137,10 +139,7 @@ export class LiveFiles {
     return whole;
   }
 
-  /**
-   * Ends the broadcast: players that follow it get an end, and those that come from now on the whole
-   * of it.
-   */
+  /** Ends the broadcast: current players get an end tag, and later ones the whole broadcast. */
   async putEnd({ tracks, targetDurationSeconds }: EndedBroadcast): Promise<void> {
     const { db, stream } = this.#of;
     const segments = await readSegments(db, stream, null);
@@ -149,7 +148,7 @@ export class LiveFiles {
     const rate = { bits: sum(({ sizeBytes }) => sizeBytes) * 8, ms: sum((one) => one.durationMs) };
     const whole = { segments, targetDurationSeconds, earlierDiscontinuities: 0 };
     const text = mediaPlaylist({ ...whole, isEnded: true, isWhole: true });
-    // Nothing is known of the tracks of streams from before formats were stored.
+    // The tracks of streams from before formats were stored are unknown.
     if (tracks.video === null && tracks.audio === null) return this.put(playlistFiles.media, text);
     await this.put(playlistFiles.whole, text);
     const upTo = segments.at(-1)?.number ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The thumbnails of broadcasts: the first picture of a segment, every ten seconds. They are made in
- * the media process, because nothing that strangers send is decoded in this one.
+ * Makes thumbnails of broadcasts from the first picture of a segment, every ten seconds. They are
+ * made in the media process, because this process never decodes untrusted media.
  */
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,10 @@ import type { LiveSegment } from './segment-builder.ts';
 import type { VideoHeader } from './video-header.ts';
 
 const everyMs = 10_000;
-/** Beyond this, streams wait for their next segment: thumbnails must not slow broadcasts down. */
+/**
+ * Beyond this limit, streams wait for their next segment, so that thumbnails do not slow broadcasts
+ * down.
+ */
 const maxAtOnce = 2;
 
 type ThumbnailParts = {
@@ -35,7 +38,7 @@ type ThumbnailParts = {
 
 export class LiveThumbnails {
   readonly #parts: ThumbnailParts;
-  /** When the latest one was begun, of each stream that is published here. */
+  /** Start time of the latest thumbnail of each stream published here. */
   readonly #begunAt = new WeakMap<LiveFiles, number>();
   readonly #known = new WeakSet<LiveFiles>();
   readonly #stopping = new AbortController();
@@ -45,7 +48,7 @@ export class LiveThumbnails {
     this.#parts = parts;
   }
 
-  /** Makes thumbnails of a segment if it is time to. Returns at once. */
+  /** Starts making thumbnails of a segment if they are due. Returns immediately. */
   offer(files: LiveFiles, segment: LiveSegment): void {
     const isDue = performance.now() - (this.#begunAt.get(files) ?? -Infinity) >= everyMs;
     const { keyFrame, tracks } = segment;
@@ -55,12 +58,11 @@ export class LiveThumbnails {
     this.#make(files, tracks, keyFrame)
       .catch((error: unknown) => {
         if (this.#stopping.signal.aborted) return;
-        this.#parts.log.info({ err: error }, 'live stream: a thumbnail could not be made');
+        this.#parts.log.info({ err: error }, 'live stream: could not create a thumbnail');
       })
       .finally(() => (this.#running -= 1));
   }
 
-  /** Gives up what is being made. */
   [Symbol.dispose](): void {
     this.#stopping.abort();
   }
@@ -86,7 +88,6 @@ export class LiveThumbnails {
   }
 }
 
-/** A file of one picture, a second long. */
 function onePicture(video: VideoHeader, data: Buffer): Buffer {
   const samples = [{ data, duration: videoTimescale, isKey: true, offset: 0 }];
   const picture = mediaSegment(1, { video: { start: 0, samples }, audio: null });

@@ -1,13 +1,13 @@
-/** One segment of a broadcast: a fragment of MP4 with the samples of each track. */
+/** A segment of a broadcast: an MP4 fragment with the samples of each track. */
 import { box, fullBox, uint32, uint64 } from './boxes.ts';
 import { audioTrack, videoTrack } from './init-segment.ts';
 
-/** One picture or one frame of sound; times are in units of its track. */
+/** One picture or one audio frame. Times are in track units. */
 export type MediaSample = {
   readonly data: Buffer;
   readonly duration: number;
   readonly isKey: boolean;
-  /** How much later it is shown than decoded. */
+  /** Composition offset: presentation time minus decoding time. */
   readonly offset: number;
 };
 
@@ -15,14 +15,17 @@ export type TrackRun = { readonly start: number; readonly samples: readonly Medi
 
 const keyFlags = 0x0200_0000;
 const otherFlags = 0x0101_0000;
-/** Offsets within a fragment count from its beginning. */
+/** Flag: offsets are relative to the start of the fragment. */
 const baseIsFragment = 0x2_0000;
-/** Present: data offset, and of each sample duration, size, flags and composition offset. */
+/**
+ * Flags: the data offset is present, and for each sample its duration, size, flags and composition
+ * offset.
+ */
 const runFields = 0xf01;
 
 export type TrackRuns = { readonly video: TrackRun | null; readonly audio: TrackRun | null };
 
-/** @param number counts the fragments of a file from 1 */
+/** @param number number of the fragment in its file, starting at 1 */
 export function mediaSegment(number: number, { video, audio }: TrackRuns): Buffer {
   const runs: { track: number; run: TrackRun }[] = [];
   if (video !== null && video.samples.length > 0) runs.push({ track: videoTrack, run: video });

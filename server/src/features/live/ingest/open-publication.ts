@@ -1,4 +1,3 @@
-/** Judges the key of a connection, and opens what it publishes. */
 import { randomUUID } from 'node:crypto';
 import { readRungs } from '../ladder/rung-queries.ts';
 import type { RtmpRefusal } from '../rtmp/rtmp-connection.ts';
@@ -9,8 +8,8 @@ import { Publication, type IngestParts } from './publication.ts';
 import { claimStream, findStreamOfKey } from './publisher-queries.ts';
 
 /**
- * Claims the stream of a key. `handOver` may first let another publication of the stream store what it
- * has.
+ * Claims the stream of a key. `handOver` first lets a current publication of the stream store its
+ * media.
  */
 export async function openPublication(
   parts: IngestParts,

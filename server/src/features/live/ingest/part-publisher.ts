@@ -1,6 +1,7 @@
 /**
- * Hands the parts of the open segment to every process, as soon as each is complete. They are rows for
- * some seconds: a segment of low latency is in the storage only once it is whole.
+ * Publishes each part of the open segment to all processes as soon as it is complete. Parts are
+ * stored as rows for a few seconds, because a low-latency segment reaches the storage only once it
+ * is complete.
  */
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
@@ -8,16 +9,17 @@ import { insertPart } from './part-queries.ts';
 import type { StreamClaim } from './publisher-queries.ts';
 import type { OpenSegment } from './segmenter.ts';
 
-/** The longest part of a stream of low latency, in milliseconds (EXT-X-PART-INF). */
+/** Maximum part duration of a low-latency stream, in milliseconds (EXT-X-PART-INF). */
 export const partTargetMs = 500;
 
-/** Parts are listed for three target durations; a process may have read the playlist a while ago. */
+/**
+ * Parts are listed for three target durations, and a process may have read the playlist earlier.
+ */
 export function partsKeptSeconds(targetDurationSeconds: number): number {
   return 4 * targetDurationSeconds + 10;
 }
 
 export type OpenPlace = {
-  /** The number that the segment will have. */
   readonly segment: number;
   readonly format: number;
   readonly isDiscontinuity: boolean;
@@ -29,9 +31,9 @@ export class PartPublisher {
   readonly #log: Logger;
   readonly #onAdded: () => void;
   #segment = -1;
-  /** Parts of this segment that are published. */
+  /** Number of published parts of this segment. */
   #published = 0;
-  /** Parts that this connection has published. */
+  /** Number of parts published by this connection. */
   #count = 0;
 
   constructor(of: { db: Db; claim: StreamClaim; log: Logger; onAdded: () => void }) {
@@ -41,7 +43,7 @@ export class PartPublisher {
     this.#onAdded = of.onAdded;
   }
 
-  /** Publishes the parts that are not published yet. Those that fail only come later, in their segment. */
+  /** Publishes parts not yet published. Parts that fail reach viewers later, in their segment. */
   async publish({ parts, startedAt }: OpenSegment, place: OpenPlace): Promise<void> {
     if (place.segment !== this.#segment) {
       this.#segment = place.segment;
@@ -54,8 +56,8 @@ export class PartPublisher {
         const row = { ...part, ...place, number, fileName, segmentStartedAt: startedAt };
         if (!(await insertPart(this.#db, this.#claim, row))) return;
       } catch (error) {
-        this.#log.warn({ err: error }, 'live stream: a part was not published');
-        // Without this part, the parts after it could not be decoded.
+        this.#log.warn({ err: error }, 'live stream: could not publish a part');
+        // Later parts could not be decoded without this one.
         this.#published = Infinity;
         return;
       }

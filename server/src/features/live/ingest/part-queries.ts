@@ -1,4 +1,4 @@
-/** The SQL of parts: what players of low latency get before a segment is complete. */
+/** SQL for parts, which low-latency players get before a segment is complete. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
@@ -17,10 +17,9 @@ export type NewPart = {
 };
 
 /**
- * Adds a part to the segment that is being received. The lock keeps a publisher out that has lost its
- * claim in the same moment.
- *
- * @returns false when the stream has ended, or the claim is lost
+ * Adds a part to the open segment. The lock excludes a publisher that is losing its claim
+ * concurrently.
+ * @returns false if the stream has ended or the claim is lost
  */
 export async function insertPart(db: Db, claim: StreamClaim, part: NewPart): Promise<boolean> {
   const { organizationId, liveStreamId, publisher } = claim;
@@ -41,7 +40,7 @@ export async function insertPart(db: Db, claim: StreamClaim, part: NewPart): Pro
   return numAffectedRows === 1n;
 }
 
-/** The parts of a segment in their order. */
+/** The parts of a segment in order. */
 export async function readParts(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -58,7 +57,7 @@ export async function readParts(
   return rows;
 }
 
-/** Removes the parts of segments that were complete so many seconds ago. */
+/** Deletes parts older than this, except those of the open segment. */
 export async function deleteOldParts(
   tx: Tx,
   { organizationId, liveStreamId }: LiveStreamKey,

@@ -1,4 +1,3 @@
-/** The size of pictures, as the headers of every codec state it. */
 import type { BitReader } from './bit-reader.ts';
 import { IngestError } from './ingest-error.ts';
 
@@ -6,11 +5,11 @@ export type PictureSize = { readonly width: number; readonly height: number };
 
 const maxSidePixels = 8_192;
 
-/** @throws IngestError for a size that is absurd, or that was read past the end of the header */
+/** @throws {IngestError} for an implausible size, or one read past the end of the header */
 export function requirePictureSize(reader: BitReader, { width, height }: PictureSize): PictureSize {
   const isUsable = (side: number) => side > 0 && side <= maxSidePixels;
   if (reader.isPastEnd || !isUsable(width) || !isUsable(height)) {
-    throw new IngestError('the size of the picture cannot be read');
+    throw new IngestError('the picture size cannot be read');
   }
   return { width, height };
 }

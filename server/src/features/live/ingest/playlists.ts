@@ -1,10 +1,10 @@
 /**
  * The playlists of a broadcast (RFC 8216).
  *
- * 1. While a playlist changes, its target duration stays and its sequence numbers never fall
- *    (section 6.2.1). So the one that players have keeps its name and its window when the broadcast
- *    ends, and the whole broadcast is another playlist.
- * 2. Segments that begin in mid-picture group exist, so there is no EXT-X-INDEPENDENT-SEGMENTS.
+ * 1. While a playlist changes, its target duration is constant and its sequence numbers never
+ *    decrease (section 6.2.1). The live playlist therefore keeps its name and window when the
+ *    broadcast ends, and the whole broadcast is a separate playlist.
+ * 2. Some segments start without a key frame, so there is no EXT-X-INDEPENDENT-SEGMENTS.
  */
 import type { Tracks } from './init-segment.ts';
 
@@ -14,17 +14,17 @@ export type ListedSegment = {
   readonly durationMs: number;
   readonly startedAt: Date;
   readonly isDiscontinuity: boolean;
-  /** Names its header file. */
+  /** Determines the header file. */
   readonly format: number;
 };
 
 export type MediaPlaylist = {
   readonly segments: readonly ListedSegment[];
   readonly targetDurationSeconds: number;
-  /** Discontinuities before the first segment that is listed. */
+  /** Number of discontinuities before the first listed segment. */
   readonly earlierDiscontinuities: number;
   readonly isEnded: boolean;
-  /** Whether it lists the whole broadcast, from the first segment on. */
+  /** Whether the playlist covers the whole broadcast. */
   readonly isWhole: boolean;
 };
 
@@ -35,21 +35,20 @@ export const playlistFiles = {
   init: (format: number) => (format === 0 ? 'init.mp4' : `init-${format}.mp4`),
 } as const;
 
-/** Segments that players are offered at least: about sixteen seconds. */
+/** Minimum number of listed segments, about sixteen seconds. */
 const minListedSegments = 8;
 const usualSegmentSeconds = 2;
 
-/** How many of the latest segments a playlist lists. */
 export function listedSegments(dvrWindowSeconds: number): number {
   return Math.max(minListedSegments, Math.ceil(dvrWindowSeconds / usualSegmentSeconds));
 }
 
-/** The target duration that a first segment of this length asks for. */
+/** Target duration of a stream whose first segment has this length. */
 export function targetDurationOf(firstSegmentMs: number): number {
   return Math.max(2, Math.round(firstSegmentMs / 1_000));
 }
 
-/** The longest segment that a target duration allows: lengths are rounded (section 4.3.3.1). */
+/** Maximum segment length for a target duration, since lengths are rounded (section 4.3.3.1). */
 export function longestSegmentMs(targetDurationSeconds: number): number {
   return targetDurationSeconds * 1_000 + 499;
 }
@@ -79,12 +78,14 @@ export function mediaPlaylist(playlist: MediaPlaylist): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** The peak is a guess from the first segment, because the rest has not been sent yet. */
+/**
+ * The peak bit rate is estimated from the first segment, because the rest has not been sent yet.
+ */
 const peakFactor = 1.5;
 
 export type Rate = { readonly bits: number; readonly ms: number };
 
-/** @param rungs the lines of renditions below this one */
+/** @param rungs the lines of the smaller renditions */
 export function masterPlaylist(
   { video, audio }: Tracks,
   rate: Rate,

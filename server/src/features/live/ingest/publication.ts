@@ -1,6 +1,6 @@
 /**
- * The publication of one connection: it claims the stream, makes it active with its first key frame, and
- * stores segment after segment until it is over.
+ * The publication of one connection: claims the stream, activates it at its first key frame, and
+ * stores its segments until it ends.
  */
 import type { Logger } from 'pino';
 import { awaitedLater } from '../../../platform/async/awaited-later.ts';
@@ -43,24 +43,26 @@ export type IngestParts = {
   readonly thumbnails: LiveThumbnails;
   readonly ladder: LadderOptions;
   readonly simulcast: SimulcastParts;
-  /** A stream that is so long ends. */
+  /** Streams end when they reach this duration. */
   readonly maxDurationMs: number;
-  /** Free space that a stream leaves to the database: it ends before. */
+  /** Streams end before free space falls below this limit, so that the database has space left. */
   readonly uploadLimits: { readonly minFreeBytes: number };
-  /** Called when a stream, or its item, has changed. */
   readonly onChange: () => void;
-  /** Called when a stream has another part or segment. */
+  /** Called when a stream has a new part or segment. */
   readonly onAdded: (liveStreamId: string) => void;
 };
 
-/** The stream as earlier connections left it. */
+/** The state of the stream left by earlier connections. */
 export type Before = {
   stream: ClaimedStream;
   formats: readonly StreamFormat[];
   rungs: readonly LiveRung[];
 };
 
-/** So long may the first segment wait for its rungs, so that the first viewers are offered them. */
+/**
+ * Maximum time that the first segment waits for its rungs, so that they are available to the first
+ * viewers.
+ */
 const maxFirstWaitMs = 1_000;
 
 export class Publication implements RtmpPublication {
@@ -74,9 +76,7 @@ export class Publication implements RtmpPublication {
   readonly #partPublisher: PartPublisher;
   #files: LiveFiles | null = null;
   #isActive: boolean;
-  /** Whether this connection has something to show. */
   #hasStarted = false;
-  /** Segments that this connection has stored. */
   #stored = 0;
   readonly #rungs: Rungs;
   readonly #relays: Relays;
@@ -108,14 +108,14 @@ export class Publication implements RtmpPublication {
     this.#partPublisher = new PartPublisher({ db, claim, log, onAdded });
     this.#isActive = status === 'active';
     const isReturn = segmentCount > 0;
-    this.#log.info({ isReturn, isTakeover }, 'live stream: a publisher has connected');
+    this.#log.info({ isReturn, isTakeover }, 'live stream: publisher connected');
   }
 
   get liveStreamId(): string {
     return this.#claim.liveStreamId;
   }
 
-  /** Says that the publisher is there. False when it may publish no longer. */
+  /** Renews the claim. Returns false if the connection may no longer publish. */
   async renew(): Promise<boolean> {
     const { db, onChange } = this.#parts;
     const organizationId = this.#claim.organizationId as OrganizationId;
@@ -131,7 +131,7 @@ export class Publication implements RtmpPublication {
     return false;
   }
 
-  /** @throws IngestError when it cannot be broadcast, or the claim is lost */
+  /** @throws {IngestError} if the media cannot be broadcast or the claim is lost */
   async media(message: RtmpMessage): Promise<void> {
     this.#meter.take(message);
     const ended = this.#segmenter.take(message);
@@ -144,8 +144,8 @@ export class Publication implements RtmpPublication {
   }
 
   /**
-   * Parts have the headers and the target duration of segments before them, so the first segment of a
-   * stream, and of a format, is published as a whole.
+   * Parts rely on the header and target duration of earlier segments, so the first segment of a
+   * stream and of a format is published as a whole.
    */
   async #publishParts(open: OpenSegment): Promise<void> {
     const segment = this.#stream.segmentCount + this.#stored;
@@ -155,7 +155,7 @@ export class Publication implements RtmpPublication {
     await this.#partPublisher.publish(open, { segment, format: format.number, isDiscontinuity });
   }
 
-  /** The first segment of a new connection does not continue the last one of the connection before. */
+  /** The first segment of a connection does not continue that of the previous connection. */
   #isDiscontinuity({ isDiscontinuity }: Pick<LiveSegment, 'isDiscontinuity'>): boolean {
     return isDiscontinuity || (this.#stored === 0 && this.#stream.segmentCount > 0);
   }
@@ -164,9 +164,9 @@ export class Publication implements RtmpPublication {
     this.#relays.takeMetadata(message);
   }
 
-  /** Stores what waits, and lets others publish. */
+  /** Stores the remaining media and releases the claim. */
   async close(error: Error | null): Promise<void> {
-    this.#log.info({ reason: error?.message ?? null }, 'live stream: a publisher has left');
+    this.#log.info({ reason: error?.message ?? null }, 'live stream: publisher disconnected');
     const relayed = awaitedLater(this.#relays.close());
     try {
       this.#rungs.take(this.#segmenter.takePictures({ all: true }));
@@ -175,7 +175,7 @@ export class Publication implements RtmpPublication {
       if (last !== null) await this.#store(last);
     } catch (failure) {
       const level = failure instanceof IngestError ? 'info' : 'warn';
-      this.#log[level]({ err: failure }, 'live stream: the last segment was not stored');
+      this.#log[level]({ err: failure }, 'live stream: could not store the last segment');
     }
     await this.#rungs.finish();
     await inTransaction(this.#parts.db, async (tx) => {
@@ -186,7 +186,7 @@ export class Publication implements RtmpPublication {
     this.#parts.onChange();
   }
 
-  /** The first picture of this connection: the stream becomes active, or its publisher is back. */
+  /** Handles the first picture of this connection, see `begin-broadcast.ts`. */
   async #start(): Promise<void> {
     await inTransaction(this.#parts.db, async (tx) => {
       const { title } = await this.#lockItem(tx);
@@ -204,7 +204,7 @@ export class Publication implements RtmpPublication {
     else await this.#store(segment);
   }
 
-  /** Stores the first segment if it is due, or its rungs are there, or it has waited long enough. */
+  /** Stores the first segment if it is due, its rungs are ready, or it has waited long enough. */
   async #storeFirst({ isDue }: { isDue: boolean }): Promise<void> {
     if (this.#first === null) return;
     const { segment, atMs } = this.#first;
@@ -244,7 +244,7 @@ export class Publication implements RtmpPublication {
     this.#parts.thumbnails.offer(files, segment);
   }
 
-  /** @returns the stream's length; null when the claim is lost */
+  /** @returns the stream's length, or null if the claim is lost */
   async #insert({ segment, format, fileName, isFirst }: SegmentToInsert) {
     const { db, maxDurationMs } = this.#parts;
     return inTransaction(db, async (tx) => {
@@ -270,17 +270,17 @@ export class Publication implements RtmpPublication {
     });
   }
 
-  /** Ends the stream when the disk is nearly full. What was stored is kept. */
+  /** Ends the stream if the disk is nearly full. Stored segments are kept. */
   async #requireSpace(): Promise<void> {
     const { db, storage, uploadLimits, onChange } = this.#parts;
     if ((await storage.scratch.freeBytes()) >= uploadLimits.minFreeBytes) return;
-    // A stream without any published segment can start once there is room.
+    // A stream without a published segment can start once there is space.
     const hasBegun = this.#stream.segmentCount + this.#stored > 0;
     if (hasBegun) await inTransaction(db, (tx) => finishStream(tx, this.#claim));
     onChange();
     const message = 'live stream: the disk has less free space than REELFEED_MIN_FREE_BYTES';
     this.#log.warn({ isEnded: hasBegun }, message);
-    throw new IngestError('the disk has no room for it');
+    throw new IngestError('the disk is full');
   }
 
   async #openFiles(): Promise<LiveFiles> {
@@ -294,7 +294,9 @@ export class Publication implements RtmpPublication {
     return this.#files;
   }
 
-  /** Locks the item, which comes before its stream in every transaction. @throws when it is gone */
+  /**
+   * Locks the item, which every transaction locks before its stream. Throws if it no longer exists.
+   */
   async #lockItem(tx: Tx): Promise<ItemRow> {
     const { organizationId, contentId } = this.#claim;
     const item = await lockEvenArchived(tx, organizationId, contentId);
@@ -311,5 +313,7 @@ type SegmentToInsert = {
 };
 
 function lost(): IngestError {
-  return new IngestError('the stream has ended, its key was replaced, or another one publishes it');
+  return new IngestError(
+    'the stream has ended, its key was replaced, or another publisher took over',
+  );
 }

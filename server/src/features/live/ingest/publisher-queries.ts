@@ -1,4 +1,4 @@
-/** The SQL of a publisher's connection. Every write is fenced by the connection's claim. */
+/** SQL for a publisher's connection. Every write is fenced by the connection's claim. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { LiveStreamKey } from '../queries.ts';
@@ -26,8 +26,9 @@ export type ClaimedStream = LiveStreamKey & {
 };
 
 /**
- * Claims the stream of a key, whoever publishes it: the newest connection wins, because the one before
- * it may be lost without a word. Null when the stream has ended, or the key was replaced.
+ * Claims the stream of a key, even if another connection publishes it: the newest connection wins,
+ * because the previous one may be dead. Returns null if the stream has ended or the key was
+ * replaced.
  */
 export async function claimStream(
   db: Db,
@@ -53,7 +54,7 @@ export async function claimStream(
   return rows[0] ?? null;
 }
 
-/** The stream that has this key, in whatever state it is. A key that nobody has costs no write. */
+/** The stream with this key, in any state. An unknown key costs no write. */
 export async function findStreamOfKey(db: Db, keyHash: Buffer): Promise<LiveStreamKey | null> {
   const { rows } = await sql<LiveStreamKey>`
     select organization_id as "organizationId", live_stream_id as "liveStreamId"
@@ -61,15 +62,16 @@ export async function findStreamOfKey(db: Db, keyHash: Buffer): Promise<LiveStre
   return rows[0] ?? null;
 }
 
-/** An ended stream that no publisher adds to any more. */
+/** An ended stream to which no publisher can add. */
 export type SettledStream = LiveStreamKey & { readonly isSettled: true };
 
-/** Whether the connection has the stream's claim. */
 export const isOurs = ({ organizationId, liveStreamId, publisher }: StreamClaim) =>
   sql`organization_id = ${organizationId} and live_stream_id = ${liveStreamId}
     and publisher = ${publisher}`;
 
-/** Says that the publisher is there, and how it does. False when it may publish no longer. */
+/**
+ * Renews the claim and stores the publisher's health. Returns false if it may no longer publish.
+ */
 export async function renewClaim(
   db: Db,
   claim: StreamClaim,
@@ -83,9 +85,8 @@ export async function renewClaim(
 }
 
 /**
- * Gives the claim back; the reconnect window begins.
- *
- * @returns the state of the stream; null when the claim was lost before
+ * Releases the claim, which starts the reconnect window.
+ * @returns the status of the stream, or null if the claim was already lost
  */
 export async function releaseClaim(tx: Tx, claim: StreamClaim): Promise<LiveStatus | null> {
   const { rows } = await sql<{ status: LiveStatus }>`
@@ -94,7 +95,7 @@ export async function releaseClaim(tx: Tx, claim: StreamClaim): Promise<LiveStat
   return rows[0]?.status ?? null;
 }
 
-/** idle → active. @returns when; null when it is active already, or the claim is lost */
+/** idle → active. @returns the time, or null if already active or the claim is lost */
 export async function activateStream(tx: Tx, claim: StreamClaim): Promise<Date | null> {
   const { rows } = await sql<{ startedAt: Date }>`
     update live_stream set status = 'active', started_at = clock_timestamp()
@@ -104,9 +105,8 @@ export async function activateStream(tx: Tx, claim: StreamClaim): Promise<Date |
 }
 
 /**
- * Ends the disconnection that a publisher comes back from.
- *
- * @returns since when it was away; null when nobody was told that it was
+ * Ends the disconnection of a publisher that reconnects.
+ * @returns since when it was away, or null if no event reported the disconnection
  */
 export async function markReconnected(tx: Tx, claim: StreamClaim): Promise<Date | null> {
   const { rows } = await sql<{ disconnectedAt: Date }>`
@@ -127,7 +127,7 @@ export type NewSegment = {
   readonly startedAt: Date;
   readonly isDiscontinuity: boolean;
   readonly format: number;
-  /** The longest segment that the playlist promises, where this is the first one. */
+  /** The target duration of the playlist, if this is the first segment. */
   readonly targetDurationSeconds: number;
 };
 
@@ -139,10 +139,9 @@ export type StreamLength = {
 };
 
 /**
- * Adds a segment behind the others. A publisher that was cut off by the end of its stream may still
- * store what it had received.
- *
- * @returns the stream's length; null when the claim is lost
+ * Appends a segment. A publisher that was disconnected by the end of its stream may still store
+ * what it had received.
+ * @returns the stream's length, or null if the claim is lost
  */
 export async function insertSegment(
   tx: Tx,
@@ -185,7 +184,7 @@ export type StoredFormat = {
   audioHeader: Buffer | null;
 };
 
-/** What the segments of a stream consist of, by number. */
+/** The formats of a stream's segments, by number. */
 export async function readFormats(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -197,7 +196,7 @@ export async function readFormats(
   return rows;
 }
 
-/** Adds a format, unless it is there. The caller has added a segment of it. */
+/** Adds a format if it does not exist. The caller must have added a segment of it. */
 export async function insertFormat(
   tx: Tx,
   { organizationId, liveStreamId }: LiveStreamKey,
@@ -213,7 +212,7 @@ export async function insertFormat(
 
 export type RecordedSegment = ListedSegment & { readonly sizeBytes: number };
 
-/** The last segments of a stream in their order; all of them when `count` is null. */
+/** The last segments of a stream in order; all of them if `count` is null. */
 export async function readSegments(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,

@@ -1,10 +1,10 @@
 /**
- * The segment that is being received: pictures and sound in the order of their arrival.
+ * The segment being received: pictures and audio in order of arrival.
  *
- * 1. A segment is the concatenation of its parts, each of which is a fragment of MP4.
- * 2. A part ends where one more picture like the latest would make it longer than the part target. Only
+ * 1. A segment is the concatenation of its parts, each of which is an MP4 fragment.
+ * 2. A part ends if another picture like the latest would make it longer than the part target. Only
  *    the last part of a segment is much shorter, and none is longer unless a single picture is.
- * 3. The latest picture is in no part yet: how long it is shown is known when the next one arrives.
+ * 3. The latest picture is not yet in a part: its duration is known only when the next one arrives.
  */
 import { samplesPerFrame, type AacHeader } from './aac-header.ts';
 import { IngestError } from './ingest-error.ts';
@@ -14,7 +14,7 @@ import { mediaSegment, type MediaSample, type TrackRun } from './media-segment.t
 type Part = {
   readonly bytes: Buffer;
   readonly durationMs: number;
-  /** Whether it begins with a key frame, or is sound alone. */
+  /** Whether it starts with a key frame or contains only audio. */
   readonly isIndependent: boolean;
 };
 
@@ -22,14 +22,17 @@ export type LiveSegment = {
   readonly bytes: Buffer;
   readonly parts: readonly Part[];
   readonly durationMs: number;
-  /** When its first picture arrived. */
+  /** Arrival time of its first picture. */
   readonly startedAt: Date;
   readonly tracks: Tracks;
-  /** All of its sound, whatever parts it is in. */
+  /** The audio of all its parts. */
   readonly sound: TrackRun | null;
-  /** Whether it does not continue the one before it: the encoder's clock has jumped, or the format changed. */
+  /**
+   * Whether it does not continue the previous segment: the encoder's clock has jumped, or the
+   * format has changed.
+   */
   readonly isDiscontinuity: boolean;
-  /** The picture that it begins with; null where that can't be decoded alone. */
+  /** Its first picture, or null if that cannot be decoded on its own. */
   readonly keyFrame: Buffer | null;
 };
 
@@ -39,21 +42,24 @@ type SegmentStart = {
   readonly tracks: Tracks;
   readonly startMs: number;
   readonly isDiscontinuity: boolean;
-  /** Where the next frame of sound belongs, in samples; null where the sound begins. */
+  /** Position of the next audio frame in samples; null if the audio starts here. */
   readonly nextSound: number | null;
-  /** Sound that belongs behind the segment before. */
+  /** Audio that follows the previous segment. */
   readonly sounds?: readonly MediaSample[];
-  /** In the file that all segments make together. */
+  /** Its number in the file formed by all segments. */
   readonly number: number;
-  /** The longest part; Infinity for segments of one part. */
+  /** Maximum part length; Infinity for segments of one part. */
   readonly partMs: number;
 };
 
 const maxSegmentBytes = 48 * 1024 * 1024;
-/** How far sound may be from where its count says, before the gap is taken over. */
+/**
+ * Maximum difference between the counted position and the timestamp of audio before the gap is
+ * adopted.
+ */
 const maxAudioDriftSeconds = 0.1;
 const unitsPerMs = 90;
-/** Fragments count on from segment to segment; none has so many parts. */
+/** Reserved fragment numbers per segment, more than any segment has parts. */
 const maxParts = 1_000;
 
 export class SegmentBuilder {
@@ -65,7 +71,7 @@ export class SegmentBuilder {
   readonly #partMs: number;
   readonly #parts: Part[] = [];
   #partStartMs: number;
-  /** Pictures and sound of the part that is being received. */
+  /** Pictures and audio of the part being received. */
   #pictures: Picture[] = [];
   #sounds: MediaSample[] = [];
   #first: Picture | null = null;
@@ -92,27 +98,25 @@ export class SegmentBuilder {
     return this.#tracks;
   }
 
-  /** Takes over the header of a sound that begins during the segment. */
   adoptSound(audio: AacHeader): void {
     this.#tracks = { ...this.#tracks, audio: this.#tracks.audio ?? audio };
   }
 
-  /** Whether it can be decoded without the segment before it. */
+  /** Whether it can be decoded without the previous segment. */
   get isIndependent(): boolean {
     return this.#first?.isKey ?? true;
   }
 
-  /** The parts that are complete. */
   get parts(): readonly Part[] {
     return this.#parts;
   }
 
-  /** Sound that has come behind the last picture of a segment that was cut before it. */
+  /** Audio received after the last picture of a segment that was cut before it. */
   get leftSounds(): readonly MediaSample[] {
     return this.#sounds;
   }
 
-  /** When the latest picture begins, or the latest sound where there are no pictures. */
+  /** Start of the latest picture, or of the latest audio if there are no pictures. */
   get lastMs(): number | null {
     const picture = this.#pictures.at(-1);
     if (picture !== undefined) return picture.atMs;
@@ -125,7 +129,7 @@ export class SegmentBuilder {
     return this.#nextSound;
   }
 
-  /** @throws IngestError when the segment is too large */
+  /** @throws {IngestError} if the segment is too large */
   addPicture(picture: Picture): void {
     this.#endPartBefore(picture.atMs);
     this.#first ??= picture;
@@ -134,7 +138,7 @@ export class SegmentBuilder {
     this.#countBytes(picture.data);
   }
 
-  /** Ends the part where the next picture would make it too long. */
+  /** Ends the part if the next picture would make it too long. */
   #endPartBefore(atMs: number): void {
     const last = this.#pictures.at(-1);
     if (last === undefined) return;
@@ -147,19 +151,20 @@ export class SegmentBuilder {
     if (atMs - this.#partStartMs + (atMs - last.atMs) > this.#partMs) this.#endPart(atMs);
   }
 
-  /** Takes the latest picture out again; null where it is the only one. */
+  /** Removes and returns the latest picture, or null if it is the only one. */
   takeLast(): Picture | null {
     return this.#pictureCount < 2 ? null : (this.#pictures.pop() ?? null);
   }
 
-  /** @throws IngestError when the segment is too large */
+  /** @throws {IngestError} if the segment is too large */
   addSound(data: Buffer, atMs: number): void {
     const { audio } = this.tracks;
     if (audio === null) return;
     const told = Math.round((atMs * audio.sampleRate) / 1_000);
     const counted = this.#nextSound ?? told;
     const maxDrift = maxAudioDriftSeconds * audio.sampleRate;
-    // An encoder that sends more sound than time passes would push it ever further behind the picture.
+    // Otherwise an encoder that sends more audio than time passes would delay it ever further behind
+    // the video.
     if (counted - told > maxDrift) return;
     const hasGap = told - counted > maxDrift;
     const start = hasGap ? told : counted;
@@ -175,14 +180,14 @@ export class SegmentBuilder {
     this.#countBytes(data);
   }
 
-  /** Where there are no pictures, frames of sound make the parts. */
+  /** Without pictures, audio frames determine the parts. */
   #endSoundPartBefore(atMs: number, { sampleRate }: AacHeader): void {
     const frameMs = (samplesPerFrame * 1_000) / sampleRate;
     const isFull = atMs + frameMs - this.#partStartMs > this.#partMs;
     if (isFull && this.#sounds.length > 0) this.#endPart(Math.round(atMs));
   }
 
-  /** @param endMs until when the last picture is shown */
+  /** @param endMs end of the last picture */
   #endPart(endMs: number): void {
     const pictures = this.#pictures.map(({ data, isKey, offsetMs, atMs }, index): MediaSample => {
       const nextMs = this.#pictures[index + 1]?.atMs ?? endMs;
@@ -204,9 +209,9 @@ export class SegmentBuilder {
     this.#sounds = [];
   }
 
-  /** @param toldEndMs until when the last picture is shown */
+  /** @param toldEndMs end of the last picture */
   build(toldEndMs: number): LiveSegment {
-    // The times of sound may fall by a little.
+    // Audio times may decrease slightly.
     const endMs = Math.max(toldEndMs, this.#partStartMs + (this.#tracks.video === null ? 1 : 0));
     const hasRest = this.#pictures.length > 0 || this.#tracks.video === null;
     if (hasRest || this.#parts.length === 0) this.#endPart(endMs);
@@ -233,7 +238,7 @@ function lengthOf(sounds: readonly MediaSample[]): number {
   return sounds.reduce((sum, { duration }) => sum + duration, 0);
 }
 
-/** Runs as one: the last sample before a gap lasts until its end. */
+/** Joins runs into one: the last sample before a gap lasts until the end of the gap. */
 function joined(runs: readonly TrackRun[]): TrackRun {
   const samples: MediaSample[] = [];
   for (const [index, run] of runs.entries()) {

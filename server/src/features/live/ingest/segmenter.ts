@@ -1,13 +1,13 @@
 /**
- * Cuts what one connection publishes into segments. Pictures and sound are passed on as they are: FLV
- * and MP4 hold the same packets.
+ * Cuts the media of one connection into segments. Packets are passed on unchanged, because FLV and
+ * MP4 contain the same ones.
  *
- * 1. The times of a stream go on from connection to connection, and through jumps of the encoder's
- *    clock: each begins where the one before ended.
- * 2. A segment ends at the first key frame after two seconds. It ends before that, in mid-picture
- *    group, where it would be longer than `maxLengthMs`: a playlist promises its longest segment.
- * 3. A segment has one format. Another size of the picture, or a track that comes or goes, begins a
- *    new one at a key frame.
+ * 1. The times of a stream continue across connections and jumps of the encoder's clock: each
+ *    segment starts where the previous one ended.
+ * 2. A segment ends at the first key frame after two seconds. It ends earlier, within a group of
+ *    pictures, if it would exceed `maxLengthMs`, which the playlist has promised.
+ * 3. A segment has one format. Another picture size, or a track that starts or ends, starts a new
+ *    segment at a key frame.
  */
 import type { RtmpMessage } from '../rtmp/messages.ts';
 import { messageType } from '../rtmp/messages.ts';
@@ -19,28 +19,28 @@ import { sameTracks, type Tracks } from './init-segment.ts';
 import { SegmentBuilder, type Picture, type LiveSegment } from './segment-builder.ts';
 import { inStreamHeader, readVideoHeader, type VideoHeader } from './video-header.ts';
 
-/** A segment ends at the first key frame after so long. */
+/** A segment ends at the first key frame after this time. */
 const segmentMs = 2_000;
-/** Encoders place key frames by their own clocks, so a little less counts as well. */
+/** Encoders place key frames by their own clocks, so slightly less is accepted. */
 const toleranceMs = 100;
-/** The longest segment of a stream that has none yet. */
+/** Maximum length of the first segment of a stream. */
 const longestFirstMs = 12_000;
-/** A stream whose pictures have no header for so long has none. */
+/** A stream without a video header for this long is treated as audio only. */
 const soundAloneAfterMs = 1_500;
 const usualFrameMs = 33;
 
 export type SegmenterStart = {
-  /** Length of what earlier connections have published. */
+  /** Length published by earlier connections. */
   readonly baseMs: number;
-  /** The number of the first segment, counted from 1. */
+  /** The number of the first segment, starting at 1. */
   readonly number: number;
-  /** The longest segment that the playlist allows; null before the first one. */
+  /** Maximum segment length that the playlist allows; null before the first segment. */
   readonly maxLengthMs: number | null;
-  /** The header of the first pictures of the stream; null before there are any. */
+  /** The header of the first pictures of the stream; null if there are none yet. */
   readonly firstRecord: Buffer | null;
-  /** Whether pictures of another format have been published. */
+  /** Whether pictures of different formats have been published. */
   readonly hasFormats: boolean;
-  /** The longest part of a segment; null for segments of one part. */
+  /** Maximum part length; null for segments of one part. */
   readonly partMs?: number | null;
   /** Whether pictures are kept for `takePictures`. */
   readonly keepsPictures?: boolean;
@@ -48,11 +48,11 @@ export type SegmenterStart = {
 
 /** A picture of the broadcast, for its rungs. */
 export type SegmentPicture = {
-  /** The segment that it belongs to, as in its playlist: counted from 0. */
+  /** The number of its segment in the playlist, starting at 0. */
   number: number;
   readonly video: VideoHeader;
   readonly isKey: boolean;
-  /** When it is shown, in milliseconds of the broadcast. */
+  /** Presentation time in milliseconds of the broadcast. */
   readonly shownMs: number;
   readonly data: Buffer;
 };
@@ -66,7 +66,7 @@ export class Segmenter {
   #firstRecord: Buffer | null;
   #hasFormats: boolean;
   #clock: EncoderClock | null = null;
-  /** The latest headers, which count from the next segment on. */
+  /** The latest headers, which apply from the next segment on. */
   #video: VideoHeader | null = null;
   #audio: AacHeader | null = null;
   #builder: SegmentBuilder | null = null;
@@ -91,32 +91,29 @@ export class Segmenter {
     this.#hasFormats = hasFormats;
   }
 
-  /** Whether the stream has something to show: a key frame, or sound without pictures. */
+  /** Whether the stream can be shown: it has a key frame, or audio without pictures. */
   get hasStarted(): boolean {
     return this.#clock !== null;
   }
 
-  /** How often the encoder's clock has jumped. */
   get jumps(): number {
     return this.#clock?.jumps ?? 0;
   }
 
-  /** The media that is being published. */
   get tracks(): Tracks {
     return this.#builder?.tracks ?? { video: this.#video, audio: this.#audio };
   }
 
-  /** The segment that is being received; its parts are those that are complete. */
+  /** The segment being received, with its complete parts. */
   get open(): OpenSegment | null {
     return this.#builder;
   }
 
-  /** From now on no segment is longer. */
   limit(maxLengthMs: number): void {
     this.#maxLengthMs = maxLengthMs;
   }
 
-  /** Takes a message; returns the segments that end with it. @throws IngestError */
+  /** Returns the segments that the message completes. @throws {IngestError} */
   take({ type, timestamp, payload }: RtmpMessage): LiveSegment[] {
     if (type === messageType.audio) return this.#takeSound(timestamp, payload);
     if (type === messageType.video) return this.#takePicture(timestamp, payload);
@@ -124,14 +121,14 @@ export class Segmenter {
   }
 
   /**
-   * The pictures since the call before. The latest one stays, unless all are asked for: it may yet
-   * begin a segment.
+   * Returns the pictures since the previous call. The latest one is held back unless `all` is set,
+   * because it may start a segment.
    */
   takePictures({ all = false } = {}): SegmentPicture[] {
     return this.#pictures.splice(0, this.#pictures.length - (all ? 0 : 1));
   }
 
-  /** The last segment of a connection that is over; null when nothing waits. */
+  /** Returns the last segment of a closed connection, or null if no media is left. */
   finish(): LiveSegment | null {
     const builder = this.#builder;
     if (builder === null) return null;
@@ -145,13 +142,13 @@ export class Segmenter {
       this.#takeVideoHeader(tag);
       return [];
     }
-    if (this.#video === null) throw new IngestError('pictures come before their header');
+    if (this.#video === null) throw new IngestError('video arrived before its header');
     const hasPictures = this.#builder?.tracks.video != null;
     if (!hasPictures && !tag.isKey) return [];
     return this.#addPicture(tag, this.#pictureTime(timestamp));
   }
 
-  /** Milliseconds since the stream began; later than the picture before. */
+  /** Milliseconds since the start of the stream, later than the previous picture. */
   #pictureTime(timestamp: number): number {
     this.#clock ??= new EncoderClock(timestamp, this.#baseMs);
     const toldMs = this.#clock.timeOf('video', timestamp);
@@ -193,7 +190,6 @@ export class Segmenter {
     this.#pictures.push({ number: this.#number - 1, video, isKey, shownMs, data });
   }
 
-  /** Whether the segment ends at a key frame. */
   #isEnd(builder: SegmentBuilder, atMs: number): boolean {
     const isLong = atMs - builder.startMs >= segmentMs - toleranceMs;
     const isSame = sameTracks(builder.tracks, { video: this.#video, audio: this.#audio });
@@ -201,8 +197,8 @@ export class Segmenter {
   }
 
   /**
-   * The recording is one file with one header, so pictures of a further format bring their own. Those
-   * of the first one too, from then on.
+   * The recording is one file with one header, so pictures of any further format carry their own,
+   * and from then on those of the first format as well.
    */
   #pictureData({ data, isKey }: VideoTag): Buffer {
     if (!isKey || !this.#hasFormats || this.#video === null) return data;
@@ -212,7 +208,7 @@ export class Segmenter {
   #takeVideoHeader({ codecId, data: record }: VideoTag): void {
     if (this.#video?.record.equals(record) === true) return;
     if (this.#video !== null && this.#video.codecId !== codecId) {
-      throw new IngestError('the pictures have changed their codec');
+      throw new IngestError('the video codec has changed');
     }
     this.#video = readVideoHeader(codecId, record);
     this.#firstRecord ??= record;
@@ -233,7 +229,7 @@ export class Segmenter {
     return this.#addSound(tag.data, atMs, this.#audio);
   }
 
-  /** Sound before the first picture is left out, unless there will be no picture. */
+  /** Audio before the first picture is dropped, unless the stream has no pictures. */
   #isSoundWanted(timestamp: number): boolean {
     if (this.#clock !== null) return true;
     if (this.#video !== null) return false;
@@ -263,10 +259,10 @@ export class Segmenter {
   #takeAudioHeader(config: Buffer): void {
     if (this.#audio?.config.equals(config) === true) return;
     if (this.#audio !== null && this.hasStarted) {
-      throw new IngestError('the sound has changed its format');
+      throw new IngestError('the audio format has changed');
     }
     this.#audio = readAacHeader(config);
-    // Some encoders send this header behind the first pictures.
+    // Some encoders send this header after the first pictures.
     if (this.#isFirst) this.#builder?.adoptSound(this.#audio);
   }
 
@@ -285,7 +281,7 @@ export class Segmenter {
     return this.#builder;
   }
 
-  /** Ends the segment, whose last picture is shown until `endMs`. */
+  /** Ends the segment; `endMs` is the end of its last picture. */
   #cut(builder: SegmentBuilder, endMs: number): LiveSegment {
     const segment = builder.build(endMs);
     this.#isFirst = false;

@@ -1,4 +1,7 @@
-/** How a publisher does: its bit rate, its pictures, and what its owner should change. */
+/**
+ * Measures the health of a publisher: bit rate, frame rate, and problems that its operator should
+ * fix.
+ */
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
 import { readVideoTag } from './flv-tags.ts';
 import type { RungState } from '../ladder/live-ladder.ts';
@@ -6,33 +9,33 @@ import type { Tracks } from './init-segment.ts';
 
 export const healthWarnings = {
   KEY_FRAMES_FAR_APART:
-    'Key frames are more than four seconds apart. Set the keyframe interval to 2 seconds: viewers are closer to the moment.',
-  CLOCK_JUMPED: 'The timestamps of the encoder have jumped. Viewers see a cut there.',
-  BEHIND: 'Less arrives than time passes: the line of the encoder is too slow for its bit rate.',
-  NO_SOUND: 'There is no sound.',
-  NO_PICTURE: 'There is no picture.',
+    'Key frames are more than four seconds apart. Set the keyframe interval to 2 seconds to reduce latency.',
+  CLOCK_JUMPED: 'The timestamps of the encoder have jumped. Viewers see a cut at that point.',
+  BEHIND:
+    'Media arrives more slowly than real time: the connection of the encoder is too slow for its bit rate.',
+  NO_SOUND: 'There is no audio.',
+  NO_PICTURE: 'There is no video.',
   RENDITIONS_DROPPED:
-    'The machine is too slow for all renditions, so some are not made. Viewers see the others.',
+    'The server is too slow to make all renditions, so some are dropped. Viewers get the others.',
 } as const;
 
 export type HealthWarning = keyof typeof healthWarnings;
 
 export type StreamHealth = {
-  /** Bits per second of sound and pictures, over the last five seconds. */
+  /** Bits per second of audio and video over the last five seconds. */
   readonly bitrate: number;
-  /** Pictures per second, over the last five seconds. */
+  /** Pictures per second over the last five seconds. */
   readonly frameRate: number;
-  /** Seconds between the latest two key frames. */
   readonly keyFrameInterval: number | null;
   readonly clockJumps: number;
   readonly warnings: readonly HealthWarning[];
-  /** The renditions below the encoder's own. Absent in what earlier versions stored. */
+  /** The smaller renditions. Absent in data stored by earlier versions. */
   readonly renditions?: readonly RungState[];
 };
 
 const windowSeconds = 5;
 const maxKeyFrameIntervalMs = 4_000;
-/** An interval that no encoder has, but a clock that jumped does. */
+/** No encoder has a longer key frame interval; it indicates a clock jump. */
 const maxPlausibleIntervalMs = 60_000;
 /** Media that arrives more slowly than this share of real time falls behind. */
 const slowestPace = 0.8;
@@ -45,7 +48,7 @@ export class StreamMeter {
   #keyFrameIntervalMs: number | null = null;
   #latestAt: number | null = null;
 
-  /** @throws IngestError for tags of other codecs */
+  /** @throws {IngestError} for tags of other codecs */
   take({ type, timestamp, payload }: RtmpMessage): void {
     const bucket = this.#buckets.at(-1);
     if (bucket === undefined) return;
@@ -64,9 +67,8 @@ export class StreamMeter {
   }
 
   /**
-   * Call it once a second.
-   *
-   * @param elapsedSeconds since the call before
+   * Must be called once per second.
+   * @param elapsedSeconds since the previous call
    */
   read(tracks: Tracks, clockJumps: number, renditions: readonly RungState[] = []): StreamHealth {
     const sum = (of: (bucket: Bucket) => number) =>

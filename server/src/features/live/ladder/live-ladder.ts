@@ -84,7 +84,7 @@ const maxStartMs = 30_000;
 const maxUntakenBytes = 64 * 1024 * 1024;
 const maxDeaths = 3;
 const deadlineMs = 25 * hourMs;
-/** How long the end of a connection waits for the last segments. */
+/** Time that the end of a connection waits for the last segments. */
 const finishMs = 1_500;
 /** Assumed duration of the very last picture. */
 const lastPictureMs = 33;
@@ -125,7 +125,6 @@ export class LiveLadder {
     });
   }
 
-  /** Names of the active rungs. */
   get liveNames(): ReadonlySet<string> {
     return new Set(this.#wanted.map(({ name }) => name));
   }
@@ -196,7 +195,7 @@ export class LiveLadder {
     if (largest !== undefined) this.#note(largest.name);
     this.#log.warn(
       { rung: largest?.name },
-      'live stream: a rendition was dropped, the machine is too slow',
+      'live stream: rendition dropped because the machine is too slow',
     );
     this.#child = null;
     child.kill.abort();
@@ -227,7 +226,9 @@ export class LiveLadder {
     void rungs.ended
       .catch((error: unknown) => this.#noteDeath(child, error))
       .then(async () => (await folder)[Symbol.asyncDispose]())
-      .catch((error: unknown) => this.#log.info({ err: error }, 'live stream: a folder was left'))
+      .catch((error: unknown) =>
+        this.#log.info({ err: error }, 'live stream: could not remove a folder'),
+      )
       .finally(() => places.release());
   }
 
@@ -235,7 +236,7 @@ export class LiveLadder {
     if (this.#child === child) this.#child = null;
     if (child.kill.signal.aborted || this.#isOver) return;
     this.#deaths += 1;
-    this.#log.warn({ err: error }, 'live stream: the process that makes renditions has died');
+    this.#log.warn({ err: error }, 'live stream: rendition process died');
     if (this.#deaths < maxDeaths) return;
     for (const { name } of this.#wanted) this.#note(name);
   }

@@ -72,7 +72,6 @@ function serverControl(targetDurationSeconds: number): string {
 const peakFactor = 1.5;
 const soundBps = 160_000;
 
-/** The lines for these rungs in the master playlist. */
 export function rungLines(
   rungs: readonly LiveRung[],
   { audioCodec, isWhole = false }: { audioCodec: string | null; isWhole?: boolean },

@@ -21,7 +21,6 @@ export type RungPublisherParts = {
   readonly claim: StreamClaim;
   /** Rungs that the broadcast already has. */
   readonly rungs: readonly LiveRung[];
-  /** Names of the active rungs. */
   readonly liveNames: () => ReadonlySet<string>;
   /** Called when a rung has another segment or gap. */
   readonly onAdded: () => void;
@@ -49,7 +48,6 @@ export class RungPublisher {
   readonly #tops = new Map<number, StoredTop>();
   #made: Made[] = [];
   #work: Promise<void> = Promise.resolve();
-  /** The rungs listed in the master playlist. */
   #listed: string;
   #files: LiveFiles | null = null;
 
@@ -64,14 +62,12 @@ export class RungPublisher {
     return this.#made.filter(({ segment }) => segment.number === number).length;
   }
 
-  /** Adds a produced segment. */
   take(segment: RungSegment, rung: VideoRung): void {
     this.#made.push({ segment, rung });
     if (this.#made.length > maxMade) this.#made.shift();
     this.#storeMade(segment.number);
   }
 
-  /** Reports that a segment of the top has been stored. */
   topStored(files: LiveFiles, top: StoredTop): void {
     this.#files = files;
     this.#tops.set(top.number, top);
@@ -98,7 +94,7 @@ export class RungPublisher {
   /** Runs work sequentially. A failure leaves a gap. */
   #enqueue(work: () => Promise<void>): void {
     this.#work = this.#work.then(work).catch((error: unknown) => {
-      this.#parts.log.info({ err: error }, 'live stream: a segment of a rendition was not stored');
+      this.#parts.log.info({ err: error }, 'live stream: could not store a segment of a rendition');
     });
   }
 

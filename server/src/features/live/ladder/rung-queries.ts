@@ -124,7 +124,6 @@ export type RungFile = {
   readonly headerName: string | null;
 };
 
-/** The files of all rungs, starting at a segment. */
 export async function readRungFiles(
   db: Db,
   { organizationId, liveStreamId }: LiveStreamKey,

@@ -32,7 +32,6 @@ export class Rungs {
     this.#ladder.take(pictures);
   }
 
-  /** Reports that a segment of the top has been stored. */
   topStored(files: LiveFiles, top: StoredTop): void {
     this.#publisher.topStored(files, top);
   }

@@ -78,7 +78,7 @@ class Reader {
         return moment;
       }
       default:
-        throw new RtmpError(`a command holds a value of the unknown type ${marker}`);
+        throw new RtmpError(`a command contains a value of the unknown type ${marker}`);
     }
   }
 
@@ -126,7 +126,7 @@ function encodeValue(value: AmfValue): Buffer {
     return bytes;
   }
   if (typeof value === 'string') return Buffer.concat([Buffer.of(type.string), encodeName(value)]);
-  if (Array.isArray(value)) throw new TypeError('Arrays are never sent.');
+  if (Array.isArray(value)) throw new TypeError('Arrays cannot be encoded.');
   const fields = Object.entries(value).flatMap(([name, inner]) => [
     encodeName(name),
     encodeValue(inner),

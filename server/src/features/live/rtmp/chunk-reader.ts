@@ -25,7 +25,6 @@ type ChunkStream = {
   length: number;
   type: number;
   streamId: number;
-  /** The parts of an incomplete message. */
   parts: Buffer[];
   received: number;
 };
@@ -78,7 +77,7 @@ export class ChunkReader {
     const size = Math.min(this.#chunkBytes, length - stream.received);
     if (this.#rest.length < payloadAt + size) return more;
     if (stream.received > 0 && header.format !== 3) {
-      throw new RtmpError('a message begins before the one before it has ended');
+      throw new RtmpError('a message starts before the previous one has ended');
     }
     const extended = isExtended ? this.#rest.readUInt32BE(fieldsAt + fieldBytes) : 0;
     applyHeader(stream, { format: header.format, fields, isExtended, extended });
@@ -102,7 +101,8 @@ export class ChunkReader {
   #streamOf({ format, id }: Header): ChunkStream {
     const known = this.#streams.get(id);
     if (known !== undefined) return known;
-    if (format !== 0 && format !== 1) throw new RtmpError('a chunk refers to an unknown one');
+    if (format !== 0 && format !== 1)
+      throw new RtmpError('a chunk refers to an unknown previous chunk');
     if (this.#streams.size >= maxChunkStreams) throw new RtmpError('too many chunk streams');
     const fresh: ChunkStream = {
       timestamp: 0,
@@ -121,7 +121,7 @@ export class ChunkReader {
 
   #setChunkSize(payload: Buffer): void {
     const size = payload.length >= 4 ? payload.readUInt32BE() : 0;
-    if (size < 1 || size > maxChunkBytes) throw new RtmpError('the size of chunks is not usable');
+    if (size < 1 || size > maxChunkBytes) throw new RtmpError('the chunk size is invalid');
     this.#chunkBytes = size;
   }
 

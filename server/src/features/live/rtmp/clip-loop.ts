@@ -1,4 +1,3 @@
-/** Sends a clip in a loop, in real time. */
 import { sleep } from '../../../platform/async/lifecycle.ts';
 import { readAudioTag, readVideoTag } from '../ingest/flv-tags.ts';
 import { messageType } from './messages.ts';
@@ -39,7 +38,6 @@ export class ClipLoop {
   }
 }
 
-/** Splits a clip into headers and media. */
 export function splitClip(tags: readonly FlvTag[]): Record<'headers' | 'media', FlvTag[]> {
   const split: Record<'headers' | 'media', FlvTag[]> = { headers: [], media: [] };
   for (const tag of tags) {

@@ -34,14 +34,12 @@ export type RtmpPublication = {
  */
 export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
-/** A connection that publishes. */
 export type PublisherConnection = {
   /** Ends the connection. Media that was received is still handed on. */
   close(): void;
 };
 
 export type RtmpHandlers = {
-  /** Checks a key. */
   publish(key: string, connection: PublisherConnection): Promise<RtmpPublication | RtmpRefusal>;
   /** Called once after reading, with the error, or null after a clean end. Never rejects. */
   closed(error: Error | null): Promise<void>;
@@ -104,13 +102,14 @@ export class RtmpConnection implements PublisherConnection {
   async #run(): Promise<void> {
     const { publishWithinMs, silenceMs } = this.#limits;
     const late = setTimeout(() => {
-      if (this.#publication === null) this.#socket.destroy(new RtmpError('it did not publish'));
+      if (this.#publication === null)
+        this.#socket.destroy(new RtmpError('did not publish in time'));
     }, publishWithinMs);
     this.#socket.setNoDelay(true);
     this.#socket.setTimeout(silenceMs, () => {
       // Nothing is read while media is being stored, so the publisher is not silent.
       if (this.#isReceiving) this.#socket.setTimeout(silenceMs);
-      else this.#socket.destroy(new RtmpError('it fell silent'));
+      else this.#socket.destroy(new RtmpError('stopped sending'));
     });
     let failure: Error | null = null;
     try {
@@ -141,7 +140,7 @@ export class RtmpConnection implements PublisherConnection {
       if (this.#isOver) return;
     }
     if (this.#publication === null && this.#receivedBytes > maxBytesBeforePublish) {
-      throw new RtmpError('it sends much, but no key');
+      throw new RtmpError('sent too much data without a stream key');
     }
     if (this.#receivedBytes - this.#acknowledgedBytes >= acknowledgeEveryBytes) {
       this.#acknowledgedBytes = this.#receivedBytes;
@@ -152,7 +151,7 @@ export class RtmpConnection implements PublisherConnection {
   /** Answers the simple handshake (section 5.2). Returns the remaining bytes. */
   #shakeHands(bytes: Buffer): Buffer {
     const all = Buffer.concat([this.#handshake ?? Buffer.alloc(0), bytes]);
-    if (all[0] !== protocolVersion) throw new RtmpError('this is not RTMP');
+    if (all[0] !== protocolVersion) throw new RtmpError('not an RTMP connection');
     const firstEnd = 1 + handshakeBytes;
     const nothing = Buffer.alloc(0);
     this.#handshake = all;
@@ -195,7 +194,7 @@ export class RtmpConnection implements PublisherConnection {
         return;
       case 'play':
       case 'play2':
-        throw new RtmpError('nothing can be played here');
+        throw new RtmpError('playback is not supported');
       default:
     }
   }
@@ -214,12 +213,12 @@ export class RtmpConnection implements PublisherConnection {
   }
 
   async #publish(key: AmfValue | undefined): Promise<void> {
-    if (this.#publication !== null) throw new RtmpError('it publishes already');
+    if (this.#publication !== null) throw new RtmpError('is already publishing');
     const judged = typeof key === 'string' ? await this.#handlers.publish(key, this) : 'unknown';
     if (typeof judged === 'string') {
       const description = refusals[judged];
       this.#status({ level: 'error', code: 'NetStream.Publish.BadName', description });
-      throw new RtmpError('the stream key was refused');
+      throw new RtmpError('the stream key was rejected');
     }
     this.#publication = judged;
     this.#reader.allowMedia();
@@ -244,6 +243,6 @@ export class RtmpConnection implements PublisherConnection {
 
   /** Responses are few and small: a peer that does not read them is disconnected. */
   #send(bytes: Buffer): void {
-    if (!this.#socket.write(bytes)) throw new RtmpError('it does not read its answers');
+    if (!this.#socket.write(bytes)) throw new RtmpError('does not read responses');
   }
 }

@@ -68,7 +68,6 @@ export class RtmpPublisher implements Disposable {
     return this.#socket.writable;
   }
 
-  /** Number of bytes waiting to be sent. */
   get waitingBytes(): number {
     return this.#socket.writableLength;
   }
@@ -93,7 +92,6 @@ export class RtmpPublisher implements Disposable {
     await Promise.race([drained, this.closed]);
   }
 
-  /** Ends the stream cleanly. */
   async end(): Promise<void> {
     this.#command(['deleteStream', 0, null, this.#streamId]);
     this.#socket.end();
@@ -206,5 +204,7 @@ function closed(): RtmpError {
 
 function refused(value: AmfValue | undefined): RtmpError {
   const { description } = (value ?? {}) as AmfObject;
-  return new RtmpError(typeof description === 'string' ? description : 'it was refused');
+  return new RtmpError(
+    typeof description === 'string' ? description : 'the server rejected the stream',
+  );
 }

@@ -1,4 +1,3 @@
-/** Connects to a simulcast target through the egress guard. */
 import { once } from 'node:events';
 import { connect, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';

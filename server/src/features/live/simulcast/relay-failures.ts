@@ -3,10 +3,10 @@ import { EgressError, type EgressFailure } from '../../../platform/egress/egress
 import { RtmpError } from '../rtmp/rtmp-error.ts';
 
 const sentences: Partial<Record<EgressFailure, string>> = {
-  blocked_address: 'The host does not lead to a public address.',
-  dns_error: 'The host has no address.',
+  blocked_address: 'The host does not resolve to a public address.',
+  dns_error: 'The host name cannot be resolved.',
   connection_refused: 'The server refuses connections.',
-  timeout: 'The server does not answer.',
+  timeout: 'The server does not respond.',
   tls_error: 'The certificate of the server is not valid.',
 };
 const maxLength = 300;

@@ -28,7 +28,6 @@ export type RelayStatus = { readonly status: TargetStatus; readonly message: str
 
 export type RelayParts = {
   readonly headers: Readonly<StreamHeaders>;
-  /** Opens a publishing connection. */
   readonly open: (signal: AbortSignal) => Promise<RtmpPublisher>;
   readonly onStatus: (status: RelayStatus) => void;
   readonly timings?: RelayTimings;
@@ -85,7 +84,6 @@ export class Relay implements AsyncDisposable {
     this.#parts.onStatus({ status: 'sending', message: null });
   }
 
-  /** Reports a changed header. */
   takeHeader(message: RtmpMessage): void {
     if (!this.#needsKeyFrame) this.#post(message);
   }
@@ -168,7 +166,7 @@ export class Relay implements AsyncDisposable {
       if (nowSent > sentBytes || publisher.waitingBytes === 0) movedAt = performance.now();
       sentBytes = Math.max(sentBytes, nowSent);
       if (performance.now() - movedAt > this.#timings.hangMs) {
-        throw new RtmpError('the server takes nothing more');
+        throw new RtmpError('the server stopped accepting data');
       }
     }
     if (!signal.aborted) throw new RtmpError('the server closed the connection');

@@ -39,7 +39,7 @@ export class Relays {
     if (this.#isOver || performance.now() - this.#refreshedAt < refreshEveryMs) return;
     this.#refreshedAt = performance.now();
     this.#refresh().catch((error: unknown) =>
-      this.#log.info({ err: error }, 'live stream: its simulcast targets were not read'),
+      this.#log.info({ err: error }, 'live stream: could not read simulcast targets'),
     );
   }
 
@@ -95,10 +95,10 @@ export class Relays {
 
   #note(targetId: string, status: RelayStatus): void {
     if (status.status === 'failed') {
-      this.#log.info({ targetId, reason: status.message }, 'live stream: a simulcast failed');
+      this.#log.info({ targetId, reason: status.message }, 'live stream: simulcast failed');
     }
     updateTargetStatus(this.#parts.db, this.#claim, targetId, status).catch((error: unknown) =>
-      this.#log.info({ err: error }, 'live stream: the state of a simulcast was not stored'),
+      this.#log.info({ err: error }, 'live stream: could not store the state of a simulcast'),
     );
   }
 }

@@ -7,7 +7,6 @@ export type ShownTarget = {
   readonly id: string;
   readonly name: string;
   readonly url: string;
-  /** The last characters of the key. */
   readonly keyEnd: string;
   readonly status: TargetStatus;
   readonly message: string | null;

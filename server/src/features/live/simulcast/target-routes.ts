@@ -20,9 +20,9 @@ export function addTargetRoutes(app: HttpApp, parts: LiveRouteParts): void {
       config,
       schema: {
         operationId: 'addSimulcastTarget',
-        summary: 'Pass a live stream on to another server',
+        summary: 'Add a simulcast target to a live stream',
         description:
-          'By RTMP, as the encoder sends it, from the next key frame on. At most five for each stream.',
+          'The stream is relayed by RTMP as sent by the encoder, starting at the next key frame. A stream can have at most five targets.',
         tags,
         params: IdParams,
         body: NewSimulcastTarget,
@@ -50,8 +50,8 @@ export function addTargetRoutes(app: HttpApp, parts: LiveRouteParts): void {
       config,
       schema: {
         operationId: 'removeSimulcastTarget',
-        summary: 'Pass a live stream on to a server no longer',
-        description: 'The connection to the server ends within some seconds.',
+        summary: 'Remove a simulcast target from a live stream',
+        description: 'The connection to the server is closed within a few seconds.',
         tags,
         params: Closed({ ...IdParams.properties, targetId: Type.String({ maxLength: 60 }) }),
         response: answers({

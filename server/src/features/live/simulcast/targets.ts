@@ -37,7 +37,7 @@ export async function checkTargets(
     }
     // The URL is shown, so it must not contain secrets.
     if (new URL(url).search !== '') {
-      const message = 'must have no query: what it holds belongs into the stream key';
+      const message = 'must not have a query string, which belongs in the stream key';
       throw fieldError(field(index), message);
     }
   }
@@ -55,10 +55,12 @@ export async function addTarget(
 ): Promise<string> {
   const stream = await lockStream(tx, key);
   if (stream?.status === 'ended') {
-    throw new ApiError('CONFLICT', { message: 'This stream has ended, so it is sent nowhere.' });
+    throw new ApiError('CONFLICT', {
+      message: 'This stream has ended, so it cannot have new targets.',
+    });
   }
   if ((await countTargets(tx, key)) >= maxTargets) {
-    const message = `A live stream has at most ${maxTargets} simulcast targets.`;
+    const message = `A live stream can have at most ${maxTargets} simulcast targets.`;
     throw new ApiError('CONFLICT', { message });
   }
   const targetId = newTypeId('sct');

@@ -29,7 +29,7 @@ export class FlvReader {
       const all = this.#rest;
       if (all.length < tagHeaderBytes) return;
       const size = all.readUIntBE(1, 3);
-      if (size > maxTagBytes) throw new RtmpError('a picture is too large');
+      if (size > maxTagBytes) throw new RtmpError('a video frame is too large');
       const end = tagHeaderBytes + size + previousSizeBytes;
       if (all.length < end) return;
       this.#rest = all.subarray(end);

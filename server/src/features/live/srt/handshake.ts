@@ -160,7 +160,6 @@ export class Cookies {
   }
 }
 
-/** The response to an induction. */
 export function inductionAnswer({ body, socketId }: Handshake, cookie: number): Buffer {
   const answer = Buffer.from(body.subarray(0, handshakeBytes));
   answer.writeUInt32BE(version5, 0);

@@ -4,7 +4,7 @@
  */
 import { sequenceAfter, sequenceDistance, type SequenceRange } from './packets.ts';
 
-/** How many packets may be held beyond the first missing one. */
+/** Maximum number of packets held beyond the first missing one. */
 export const windowPackets = 8_192;
 /** The most ranges per loss report, so that it fits into a datagram. */
 const maxRanges = 100;

@@ -67,7 +67,6 @@ export class SrtReceiver {
     return this.#packets.ready(nowMs);
   }
 
-  /** Sends acknowledgements and loss reports. */
   report(nowMs: number): void {
     const { next } = this.#packets;
     const isRepeated = nowMs - this.#sentMs > this.#roundTripMs + 4 * this.#varianceMs;

@@ -163,7 +163,7 @@ export class SrtServer implements AsyncDisposable {
         if (gone.signal.aborted) return;
         this.#send(refusal(handshake, rejection.overload), peer);
         if (error instanceof BusyError) return;
-        this.#parts.log.warn({ err: error }, 'live stream: a key was not judged');
+        this.#parts.log.warn({ err: error }, 'live stream: could not check a key');
       })
       .finally(() => {
         if (this.#judged.get(caller)?.gone === gone) this.#judged.delete(caller);

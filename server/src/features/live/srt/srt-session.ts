@@ -30,7 +30,7 @@ export type SrtSessionOptions = {
 };
 
 const deadlineMs = 25 * hourMs;
-/** How long to wait for the last media when a connection ends. */
+/** Time to wait for the last media when a connection ends. */
 const finishMs = 5_000;
 /** The most bytes to queue for the media child or the database. */
 const maxUntakenBytes = 32 * 1024 * 1024;
@@ -83,9 +83,9 @@ export class SrtSession implements PublisherConnection {
     if (this.#remux !== null) this.#flush(this.#remux);
     const untaken = this.#batchBytes + (this.#remux?.untakenBytes ?? 0);
     if (Math.max(untaken, this.#handingBytes) > maxUntakenBytes) {
-      this.#end(new RtmpError('it sends faster than its media can be stored'));
+      this.#end(new RtmpError('sends faster than its media can be stored'));
     } else if (nowMs - this.#heardMs > this.#options.silenceMs) {
-      this.#end(new RtmpError('it fell silent'));
+      this.#end(new RtmpError('stopped sending'));
     }
   }
 

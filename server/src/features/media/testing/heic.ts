@@ -42,7 +42,6 @@ function u32(...values: number[]): Buffer {
   for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4);
   return bytes;
 }
-/** A box with a version and flags. */
 const fullBox = (type: string, version: number, flags: number, ...parts: Buffer[]): Buffer =>
   box(type, u32(version * 2 ** 24 + flags), ...parts);
 

@@ -111,7 +111,7 @@ export async function readAssertion(
 ): Promise<number> {
   // The account is that of the stored credential; the one in the response must match it.
   if (Buffer.from(userHandle, 'base64url').toString() !== personId) {
-    throw new Error('the passkey was made for another account');
+    throw new Error('the passkey belongs to another account');
   }
   const { verifyAuthenticationResponse } = await webAuthn();
   const { verified, authenticationInfo } = await verifyAuthenticationResponse({

@@ -144,7 +144,7 @@ function addRegistrationRoutes(app: HttpApp, parts: Parts, party: RelyingParty):
       const rows = await inTransaction(db, async (tx) => {
         if (!(await insertPasskey(tx, { ...made, passkeyId, personId, name }, maxPasskeys))) {
           throw new ApiError('CONFLICT', {
-            message: `The passkey belongs to an account already, or this one has ${maxPasskeys}.`,
+            message: `The passkey already belongs to an account, or this account already has ${maxPasskeys} passkeys.`,
           });
         }
         await auditEverywhere(tx, personId, 'addPasskey', byPerson(personId, request));
@@ -218,10 +218,11 @@ async function signInByPasskey(
   const { passkeyId, personId, email } = credential;
   try {
     const counter = await readAssertion(party, token, credential, answer);
-    if (!(await usePasskey(db, passkeyId, counter))) throw new Error('the counter has not moved');
+    if (!(await usePasskey(db, passkeyId, counter)))
+      throw new Error('the signature counter did not increase');
   } catch (cause) {
     // A counter that decreases may mean that the key was cloned.
-    request.log.warn({ passkeyId, err: cause }, 'a passkey was refused');
+    request.log.warn({ passkeyId, err: cause }, 'passkey rejected');
     throw new ApiError(peopleErrors.PASSKEY_FAILED, { cause });
   }
   await attempts.forget('sign-in', email);

@@ -20,8 +20,7 @@ export type IdentityClaims = Readonly<Record<string, unknown>> & { readonly sub:
 
 export type Provider = {
   /**
-   * Where to redirect the browser.
-   * @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
+   * Returns the URL to which to redirect the browser. @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
    */
   begin(token: string): Promise<string>;
   /** Whether a response of the provider is for the browser that holds the token. */
@@ -57,7 +56,7 @@ export function createProvider(config: SingleSignOnConfig, redirectUri: string):
       idTokenExpected: true,
     });
     const claims = tokens.claims();
-    if (claims === undefined) throw new Error('The provider gave no ID token.');
+    if (claims === undefined) throw new Error('The provider returned no ID token.');
     const isComplete = 'email' in claims && (roles.length === 0 || roleClaim in claims);
     if (isComplete || provider.serverMetadata().userinfo_endpoint === undefined) return claims;
     // Many providers return the address and groups only there.

@@ -99,7 +99,7 @@ function addBackRoute(
 /** The page shows what was rejected; the log shows the operator what the provider sent. */
 function logRefusal(log: FastifyBaseLogger, { code, cause }: ApiError): void {
   const told = cause instanceof Error ? { cause: cause.message, ...codeOf(cause) } : {};
-  log.warn({ code, ...told }, 'a single sign-on was refused');
+  log.warn({ code, ...told }, 'single sign-on rejected');
 }
 
 function codeOf(error: Error): { causeCode?: unknown } {

@@ -34,7 +34,7 @@ export function isLoopback({ hostname }: URL): boolean {
 }
 
 export function domains(): Parser<readonly Domain[]> {
-  const problem = 'a comma list of domains, such as example.com or example.com=org_…';
+  const problem = 'a comma-separated list of domains, such as example.com or example.com=org_…';
   return (raw) => {
     const found: Domain[] = [];
     for (const [name, id] of pairs(raw)) {
@@ -49,7 +49,7 @@ export function domains(): Parser<readonly Domain[]> {
 }
 
 export function mappedRoles(): Parser<readonly MappedRole[]> {
-  const problem = `a comma list such as staff=viewer, with the roles ${roles.join(', ')}`;
+  const problem = `a comma-separated list such as staff=viewer, with the roles ${roles.join(', ')}`;
   return (raw) => {
     const found: MappedRole[] = [];
     for (const [value, name] of pairs(raw)) {
@@ -78,72 +78,72 @@ export const singleSignOnSettings = {
     env: 'REELFEED_OIDC_ISSUER',
     parse: optional(issuerUrl()),
     fallback: '',
-    about: 'Provider of single sign-on (OpenID Connect), by its issuer URL. Empty: none.',
+    about: 'Issuer URL of the single sign-on provider (OpenID Connect). Empty: none.',
   }),
   oidcClientId: setting({
     env: 'REELFEED_OIDC_CLIENT_ID',
     parse: optional(text()),
     fallback: '',
-    about: 'The id that the provider of single sign-on knows this installation by.',
+    about: 'Client id of this installation at the single sign-on provider.',
   }),
   oidcClientSecret: setting({
     env: 'REELFEED_OIDC_CLIENT_SECRET',
     parse: optional(text()),
     fallback: '',
     secret: true,
-    about: 'The secret for that id. Empty: a public client, which PKCE alone protects.',
+    about: 'Client secret. Empty: a public client, protected only by PKCE.',
   }),
   oidcName: setting({
     env: 'REELFEED_OIDC_NAME',
     parse: text(),
     fallback: 'single sign-on',
-    about: 'What the sign-in page calls the provider.',
+    about: 'Name of the provider on the sign-in page.',
   }),
   oidcScopes: setting({
     env: 'REELFEED_OIDC_SCOPES',
     parse: list(),
     fallback: 'openid,email,profile',
-    about: 'The scopes that the provider is asked for.',
+    about: 'Scopes to request from the provider.',
   }),
   oidcDomains: setting({
     env: 'REELFEED_OIDC_DOMAINS',
     parse: domains(),
     fallback: '',
     about:
-      'Domains of addresses that may sign in, each with its organization: `example.com=org_…`; without one it is the oldest organization. Empty: any address that has an account or an invitation.',
+      'Email domains that may sign in, each with its organization: `example.com=org_…`. Without an organization, the oldest one is used. Empty: any address that has an account or an invitation.',
   }),
   oidcDefaultRole: setting({
     env: 'REELFEED_OIDC_DEFAULT_ROLE',
     parse: optional(choice(roles)),
     fallback: '',
     about:
-      'The role of those who sign in for the first time with an address of these domains. Empty: only those who were invited get in, unless a claim gives the role.',
+      'Role of people who sign in for the first time with an address of these domains. Empty: only invited people can sign in, unless a claim gives the role.',
   }),
   oidcRoleClaim: setting({
     env: 'REELFEED_OIDC_ROLE_CLAIM',
     parse: text(),
     fallback: 'groups',
-    about: 'The claim that `REELFEED_OIDC_ROLES` looks at: a text or a list of texts.',
+    about: 'The claim that `REELFEED_OIDC_ROLES` maps: a string or a list of strings.',
   }),
   oidcRoles: setting({
     env: 'REELFEED_OIDC_ROLES',
     parse: mappedRoles(),
     fallback: '',
     about:
-      'Roles by the values of that claim, such as `staff=viewer,video-team=editor`. The highest one holds, and is set at each sign-in; without any, sign-in is refused. Empty: roles are given in Reelfeed.',
+      'Roles by value of that claim, such as `staff=viewer,video-team=editor`. The highest role applies and is set at each sign-in; without one, sign-in is rejected. Empty: roles are managed in Reelfeed.',
   }),
   oidcEmails: setting({
     env: 'REELFEED_OIDC_EMAILS',
     parse: choice(['verified', 'all']),
     fallback: 'verified',
     about:
-      'Which addresses count: those that the provider calls `verified`, or `all`, for a provider that never says so and where administrators alone set addresses.',
+      'Which addresses to accept: those that the provider marks as `verified`, or `all`, for a provider that never marks them and where only administrators set addresses.',
   }),
   oidcOnly: setting({
     env: 'REELFEED_OIDC_ONLY',
     parse: choice(['on', 'off']),
     fallback: 'off',
-    about: 'Whether people sign in by single sign-on alone, and no more with passwords.',
+    about: 'Whether people can sign in only by single sign-on and no longer with passwords.',
   }),
 };
 
@@ -171,16 +171,16 @@ export function toSingleSignOn(
   const { oidcIssuer: issuer, oidcClientId: clientId, oidcDomains, oidcRoles } = settings;
   const isOnly = settings.oidcOnly === 'on';
   if (issuer === null) {
-    if (isOnly) throw new ConfigurationError('REELFEED_OIDC_ONLY needs REELFEED_OIDC_ISSUER.');
+    if (isOnly) throw new ConfigurationError('REELFEED_OIDC_ONLY requires REELFEED_OIDC_ISSUER.');
     return null;
   }
   if (clientId === null) {
-    throw new ConfigurationError('REELFEED_OIDC_ISSUER needs REELFEED_OIDC_CLIENT_ID.');
+    throw new ConfigurationError('REELFEED_OIDC_ISSUER requires REELFEED_OIDC_CLIENT_ID.');
   }
   const givesRoles = oidcRoles.length > 0 || settings.oidcDefaultRole !== null;
   if (givesRoles && oidcDomains.length === 0) {
     throw new ConfigurationError(
-      'REELFEED_OIDC_ROLES and REELFEED_OIDC_DEFAULT_ROLE need REELFEED_OIDC_DOMAINS, which says whom they are for.',
+      'REELFEED_OIDC_ROLES and REELFEED_OIDC_DEFAULT_ROLE require REELFEED_OIDC_DOMAINS, which defines whom they apply to.',
     );
   }
   return {

@@ -158,7 +158,9 @@ async function meet(tx: Tx, known: Known): Promise<PersonId> {
   }
   const personId = newTypeId('per');
   if (!(await insertPerson(tx, { personId, email, name, passwordHash: null }))) {
-    throw new ApiError('CONFLICT', { message: 'This address has an account by now. Try again.' });
+    throw new ApiError('CONFLICT', {
+      message: 'This address has an account in the meantime. Try again.',
+    });
   }
   await insertIdentity(tx, personId, known);
   // An invitation's role takes precedence over the general settings.

@@ -61,7 +61,7 @@ function addListRoute(app: HttpApp, { db, urls }: LinkParts): void {
       schema: {
         operationId: 'listReportLinks',
         summary: 'List the links to a report',
-        description: 'Those that work, newest first.',
+        description: 'Returns the active links, newest first.',
         tags,
         params: IdParams,
         response: answers({ 200: ListEnvelope(Link) }),
@@ -83,8 +83,8 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: LinkParts): void {
       config,
       schema: {
         operationId: 'createReportLink',
-        summary: 'Make a link to a report',
-        description: 'A page that anybody who has the link can read, with the days of its range.',
+        summary: 'Create a link to a report',
+        description: 'The link opens a page with the report, readable by anyone who has the link.',
         tags,
         params: IdParams,
         body: NewLink,
@@ -97,7 +97,7 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: LinkParts): void {
       return mutations.mutate(request, reply, async (tx) => {
         const { reportId } = await requireReport(tx, organizationId, request.params.id);
         if ((await selectLinks(tx, reportId)).length >= maxLinks) {
-          throw new ApiError('CONFLICT', { message: `There are ${maxLinks} links already.` });
+          throw new ApiError('CONFLICT', { message: `There are already ${maxLinks} links.` });
         }
         const link = await insertLink(tx, reportId, newTypeId('rln'), expiresInDays);
         return { statusCode: 201, data: presentLink(urls, link) };
@@ -114,7 +114,7 @@ function addDeleteRoute(app: HttpApp, { mutations }: LinkParts): void {
       schema: {
         operationId: 'deleteReportLink',
         summary: 'Revoke a link to a report',
-        description: 'It opens nothing from the answer on.',
+        description: 'The link stops working before the response is sent.',
         tags,
         params: LinkParams,
         response: answers({ 200: Envelope(DeletedReport) }),

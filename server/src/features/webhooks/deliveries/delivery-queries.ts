@@ -192,7 +192,6 @@ export type EndedTest = {
   headers: AttemptHeaders;
 };
 
-/** Records a test send that has ended. */
 export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
   await sql`
     with logged as (

@@ -1,4 +1,3 @@
-/** Routes for deliveries, retries, replays and test sends. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { Egress } from '../../../platform/egress/egress.ts';
@@ -145,9 +144,9 @@ function addRecoverRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       config,
       schema: {
         operationId: 'recoverWebhookDeliveries',
-        summary: 'Send again what failed',
+        summary: 'Resend failed deliveries',
         description:
-          'One more attempt of every failed delivery that was created since a moment, and before another one if that is given. At most 50,000 in one call.',
+          'Makes one more attempt for every failed delivery created since the given time, and before `until` if given. At most 50,000 deliveries per call.',
         tags,
         params: IdParams,
         body: NewRecovery,
@@ -174,8 +173,8 @@ function addRetryRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       config,
       schema: {
         operationId: 'retryWebhookDelivery',
-        summary: 'Send a delivery again',
-        description: 'One more attempt of a delivery that has ended, whatever its result was.',
+        summary: 'Resend a delivery',
+        description: 'Makes one more attempt for a finished delivery, regardless of its result.',
         tags,
         params: DeliveryParams,
         response: answers({ 200: Envelope(RetriedDelivery) }),
@@ -198,9 +197,9 @@ function addReplayRoute(app: HttpApp, parts: DeliveryRouteParts): void {
       config,
       schema: {
         operationId: 'replayWebhookEvents',
-        summary: 'Send the events that a webhook has missed',
+        summary: 'Send missed events',
         description:
-          'Makes a delivery of each event since a moment that the webhook subscribes to and has none of, for example because it was disabled. Calling it again makes none twice.',
+          'Creates a delivery for each event since the given time that the webhook subscribes to and has no delivery for, for example because it was disabled. Repeated calls create no duplicates.',
         tags,
         params: IdParams,
         body: NewReplay,
@@ -226,9 +225,9 @@ function addTestRoute(app: HttpApp, parts: DeliveryRouteParts, testSends: TestSe
       config,
       schema: {
         operationId: 'testWebhook',
-        summary: 'Send a test event now',
+        summary: 'Send a test event',
         description:
-          'One signed attempt with made-up data, waited for up to 30 seconds. A receiver that fails is an answer, not an error: see `status`. An organization may have ten of these under way.',
+          'Makes one signed attempt with sample data and waits up to 30 seconds for it. A failing receiver is not an error of this request: see `status`. An organization can have ten test sends in progress.',
         tags,
         params: IdParams,
         body: newTestSchema(parts.catalogue.kinds),

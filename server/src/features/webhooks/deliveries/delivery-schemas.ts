@@ -6,15 +6,15 @@ import { unansweredErrors } from '../sending/schedule.ts';
 const deliveryStatuses = ['success', 'failed', 'pending'] as const;
 
 export function newTestSchema(kinds: readonly WebhookEventKind[]) {
-  return Closed({ event: OneOf(kinds, 'The kind to send made-up data of.') });
+  return Closed({ event: OneOf(kinds, 'The kind of event to send, with sample data.') });
 }
 
 export const TestResult = Type.Object({
   deliveryId: Type.String(),
   status: OneOf(['success', 'failed'] as const),
-  statusCode: Nullable(Type.Integer({ description: 'Null when there was no answer.' })),
+  statusCode: Nullable(Type.Integer({ description: 'Null if there was no response.' })),
   responseTime: Type.Integer({ description: 'Milliseconds.' }),
-  response: Nullable(Type.String({ description: 'The first 4 KiB of the body of the answer.' })),
+  response: Nullable(Type.String({ description: 'The first 4 KiB of the response body.' })),
   lastError: Type.Optional(Type.String({ description: 'The class of the failure.' })),
 });
 
@@ -26,7 +26,7 @@ export const deliveryListQuery = (kinds: readonly WebhookEventKind[]) =>
     since: Type.Optional(Timestamp),
     until: Type.Optional(Timestamp),
     test: Type.Optional(
-      OneOf(['true', 'false'] as const, '`true`: test sends alone; `false`: all others.'),
+      OneOf(['true', 'false'] as const, '`true`: only test sends; `false`: all other deliveries.'),
     ),
   });
 
@@ -37,13 +37,15 @@ export const deliverySchema = (kinds: readonly WebhookEventKind[]) =>
       event: OneOf(kinds),
       status: OneOf(deliveryStatuses),
       statusCode: Type.Optional(
-        Type.Integer({ description: 'Of the latest attempt; absent when it got no answer.' }),
+        Type.Integer({
+          description: 'Response time of the latest attempt; absent if there was no response.',
+        }),
       ),
       attempts: Type.Integer(),
       responseTime: Type.Optional(Type.Integer({ description: 'Milliseconds.' })),
       payload: Type.Object(
         {},
-        { additionalProperties: true, description: 'The body as it is sent.' },
+        { additionalProperties: true, description: 'The request body as sent.' },
       ),
       lastAttemptAt: Type.Optional(Timestamp),
       lastError: Type.Optional(
@@ -53,7 +55,7 @@ export const deliverySchema = (kinds: readonly WebhookEventKind[]) =>
       ),
       response: Type.Optional(
         Type.String({
-          description: 'The first 4 KiB of what the receiver said to a failed attempt.',
+          description: 'The first 4 KiB of the response to a failed attempt.',
         }),
       ),
       nextAttemptAt: Type.Optional(Timestamp),
@@ -71,21 +73,25 @@ export const deliveryDetailsSchema = (kinds: readonly WebhookEventKind[]) =>
         startedAt: Timestamp,
         responseTime: Nullable(Type.Integer({ description: 'Milliseconds.' })),
         statusCode: Nullable(Type.Integer()),
-        error: Nullable(Type.String({ description: 'As in `lastError`; null for a success.' })),
+        error: Nullable(
+          Type.String({
+            description: 'Class of the failure as in `lastError`; null for a success.',
+          }),
+        ),
         response: Nullable(Type.String()),
         requestHeaders: Nullable(
           Type.Record(Type.String(), Type.String(), {
             description:
-              'By name in lower case: at most 32, and at most 4 KiB together with those of the answer. Values of your own headers and of tokens are hidden. Null if no request was sent.',
+              'Request headers by lower-case name: at most 32, and at most 4 KiB together with the response headers. Values of your own headers and of tokens are hidden. Null if no request was sent.',
           }),
         ),
         responseHeaders: Nullable(
           Type.Record(Type.String(), Type.String(), {
-            description: 'In the same way; null if there was no answer.',
+            description: 'Response headers in the same form; null if there was no response.',
           }),
         ),
       }),
-      { description: 'Every attempt, oldest first; of more than 51, the latest.' },
+      { description: 'Every attempt, oldest first; only the latest 51 if there are more.' },
     ),
   });
 
@@ -95,9 +101,9 @@ export const Recovery = Type.Object({
   id: Type.String(),
   since: Timestamp,
   until: Timestamp,
-  recovered: Type.Integer({ description: 'Deliveries that this call made due again.' }),
+  recovered: Type.Integer({ description: 'Number of deliveries scheduled again by this call.' }),
   complete: Type.Boolean({
-    description: 'False when there were more than one call takes: call again.',
+    description: 'False if more deliveries remain: call again.',
   }),
 });
 
@@ -109,7 +115,7 @@ export const DeliveryParams = Type.Object({
 export const RetriedDelivery = Type.Object({
   id: Type.String(),
   status: Type.Literal('pending'),
-  attempts: Type.Integer({ description: 'With the attempt that was asked for.' }),
+  attempts: Type.Integer({ description: 'Number of attempts, including the requested one.' }),
   nextAttemptAt: Timestamp,
 });
 
@@ -118,8 +124,8 @@ export const NewReplay = Closed({ since: Timestamp });
 export const Replay = Type.Object({
   id: Type.String(),
   since: Timestamp,
-  created: Type.Integer({ description: 'Deliveries made by this call.' }),
+  created: Type.Integer({ description: 'Number of deliveries created by this call.' }),
   complete: Type.Boolean({
-    description: 'False when there were more missed events than one call takes: call again.',
+    description: 'False if more missed events remain: call again.',
   }),
 });

@@ -89,7 +89,6 @@ export async function countArrivals(tx: Tx, limit: number): Promise<number> {
   return rows[0]?.moved ?? 0;
 }
 
-/** Removes the counts of deleted webhooks. */
 export async function deleteForsakenCounts(tx: Tx): Promise<void> {
   await sql`
     delete from webhook_delivery_count counted

@@ -73,7 +73,7 @@ export class TestSends {
 
 function tooMany(): ApiError {
   return new ApiError('RATE_LIMITED', {
-    message: `At most ${maxPerOrganization} test sends of an organization may be under way.`,
+    message: `An organization can have at most ${maxPerOrganization} test sends in progress.`,
     headers: { 'retry-after': '1' },
   });
 }
@@ -103,7 +103,7 @@ async function sendTest(
     outgoing,
   );
   if (result.end.type === 'not made') {
-    throw new Error('The secret of a webhook is unreadable.', { cause: result.cause });
+    throw new Error('The secret of a webhook cannot be decrypted.', { cause: result.cause });
   }
   const decision = decide(result.end, { attempt: 1, isManual: true }, [0]);
   const isSuccess = decision.next === 'success';
@@ -159,7 +159,7 @@ async function attemptUnderCurrentState(
     const webhook = await inTransaction(db, (tx) => lockWebhook(tx, organizationId, webhookId));
     if (webhook === null) throw new ApiError('NOT_FOUND');
     if (webhook.status !== 'active') {
-      throw new ApiError('CONFLICT', { message: 'The webhook was disabled meanwhile.' });
+      throw new ApiError('CONFLICT', { message: 'The webhook was disabled in the meantime.' });
     }
     const secrets = parts.readSecrets({
       organizationId,

@@ -1,4 +1,3 @@
-/** The fields of a webhook that the audit log compares. */
 import { Type } from 'typebox';
 import type { AuditedResource } from '../../../platform/http/audited-resource.ts';
 import { secretQuery } from '../../../platform/http/secret-fields.ts';

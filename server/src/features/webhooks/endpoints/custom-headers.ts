@@ -18,9 +18,10 @@ export function requireHeaders(headers: CustomHeaders): void {
   for (const [name, value] of Object.entries(headers)) {
     const path = `headers.${name}`;
     const lower = name.toLowerCase();
-    if (!/^[!#$%&'*+\-.^_`|~\w]{1,128}$/.test(name)) throw fieldError(path, 'is not a header name');
+    if (!/^[!#$%&'*+\-.^_`|~\w]{1,128}$/.test(name))
+      throw fieldError(path, 'is not a valid header name');
     if (reserved.test(lower)) throw fieldError(path, 'is set by the service');
-    if (seen.has(lower)) throw fieldError(path, 'is given twice');
+    if (seen.has(lower)) throw fieldError(path, 'is given more than once');
     seen.add(lower);
     if (!/^[\x20-\x7e]*$/.test(value)) throw fieldError(path, 'must be printable ASCII');
   }

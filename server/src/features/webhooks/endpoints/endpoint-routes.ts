@@ -76,7 +76,7 @@ function addListRoute(app: HttpApp, { db, cursors }: WebhookRouteParts): void {
       schema: {
         operationId: 'listWebhooks',
         summary: 'List webhooks',
-        description: 'Newest first. An organization has at most 50.',
+        description: 'Newest first. An organization can have at most 50 webhooks.',
         tags,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Webhook) }),
@@ -107,8 +107,7 @@ function addCreateRoute(app: HttpApp, parts: WebhookRouteParts): void {
       schema: {
         operationId: 'createWebhook',
         summary: 'Register a webhook',
-        description:
-          'The secret is in this answer and, after that, only in those to rotate-secret.',
+        description: 'The secret is returned only in this response and in those to rotate-secret.',
         tags,
         body: newWebhookSchema(catalogue.subscriptions),
         response: answers({ 201: Envelope(CreatedWebhook) }),
@@ -154,7 +153,7 @@ function requireMail(
   notify: readonly string[] | null = null,
 ): void {
   if (hasMail || notify === null || notify.length === 0) return;
-  throw fieldError('notify', 'needs a mail server: the operator sets REELFEED_SMTP_URL');
+  throw fieldError('notify', 'requires a mail server: the operator must set REELFEED_SMTP_URL');
 }
 
 function addGetRoute(app: HttpApp, { db }: WebhookRouteParts): void {
@@ -190,7 +189,7 @@ function addPatchRoute(app: HttpApp, parts: WebhookRouteParts): void {
         operationId: 'updateWebhook',
         summary: 'Change a webhook',
         description:
-          'While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer, which takes 0.7 seconds longer where other processes send as well.',
+          'While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events create no deliveries. A new URL applies to pending deliveries too. No request starts with the old state after the response, which takes 0.7 seconds longer if other processes also send webhooks.',
         tags,
         params: IdParams,
         body: webhookPatchSchema(catalogue.subscriptions),
@@ -236,8 +235,8 @@ function addDeleteRoute(app: HttpApp, { db, mutations, changes }: WebhookRoutePa
       config,
       schema: {
         operationId: 'deleteWebhook',
-        summary: 'Remove a webhook',
-        description: 'Nothing is sent any more, pending deliveries included.',
+        summary: 'Delete a webhook',
+        description: 'Nothing more is sent, including pending deliveries.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedWebhook) }),
@@ -264,9 +263,9 @@ function addRotateRoute(app: HttpApp, { db, mutations, vault, changes }: Webhook
       config,
       schema: {
         operationId: 'rotateWebhookSecret',
-        summary: 'Replace the signing secret',
+        summary: 'Rotate the signing secret',
         description:
-          'For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.',
+          'For one hour, or for the `rotationOverlap` of the webhook, deliveries are also signed with the previous secret: see X-Service-Signature-Previous.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(RotatedSecret) }),

@@ -11,7 +11,7 @@ const kindsSchema = (subscriptions: readonly string[]) =>
     maxItems: subscriptions.length,
     uniqueItems: true,
     description:
-      'The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all.',
+      'The kinds of events that the webhook receives. `content.*` stands for all kinds with that prefix, `*` for all kinds.',
   });
 
 const Url = Type.String({
@@ -19,7 +19,7 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'Where events are sent: https, to a public address. Other destinations have schemes of their own.',
+    'Where events are sent: https, to a public address. Other destinations use their own schemes.',
   examples: ['https://example.com/hooks/reelfeed'],
 });
 
@@ -30,13 +30,13 @@ const Headers = Nullable(
     ...secretValue,
     maxProperties: 20,
     description:
-      'Static headers for each delivery, kept encrypted. Those of the service can not be overridden.',
+      'Static headers for each delivery, stored encrypted. Headers set by the service cannot be overridden.',
     examples: [{ Authorization: 'Bearer …' }],
   }),
 );
 
 const RateLimit = Nullable(
-  Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum of sends a second.' }),
+  Type.Integer({ minimum: 1, maximum: 10_000, description: 'Maximum number of sends per second.' }),
 );
 
 /** @param subscriptions available subscriptions */
@@ -62,7 +62,7 @@ export const webhookPatchSchema = (subscriptions: readonly string[]) =>
       rateLimit: Type.Optional(RateLimit),
       ...optionFields,
       ...customerField,
-      status: Type.Optional(OneOf(statuses, 'While disabled, nothing is sent.')),
+      status: Type.Optional(OneOf(statuses, 'Nothing is sent while the webhook is disabled.')),
     },
     { minProperties: 1 },
   );
@@ -77,7 +77,7 @@ export const Webhook = Type.Object(
     disabledReason: Nullable(
       OneOf(
         ['requested', 'failing'] as const,
-        '`failing`: disabled by itself, because every attempt had failed for days.',
+        '`failing`: disabled automatically because every attempt had failed for days.',
       ),
     ),
     failingSince: Nullable(Timestamp),
@@ -86,7 +86,7 @@ export const Webhook = Type.Object(
     ...shownOptions,
     previousSecretExpiresAt: Type.Union([Timestamp, Type.Null()], {
       description:
-        'Until when deliveries are also signed with the replaced secret; null when they are not.',
+        'Time until which deliveries are also signed with the previous secret; null if they are not.',
     }),
     createdAt: Timestamp,
   },
@@ -98,16 +98,18 @@ export const CreatedWebhook = Type.Object({
   webhookId: Type.String({ description: 'The same as `id`.' }),
   secret: Type.String({
     ...secretValue,
-    description: 'Signs the deliveries. Shown in this answer only.',
+    description: 'Secret that signs the deliveries, shown only in this response.',
   }),
 });
 
 export const WebhookDetails = Type.Object({
   ...Webhook.properties,
   stats: Type.Object({
-    totalDeliveries: Type.Integer({ description: 'Pending ones included.' }),
+    totalDeliveries: Type.Integer({ description: 'Number of deliveries, including pending ones.' }),
     successfulDeliveries: Type.Integer(),
-    failedDeliveries: Type.Integer({ description: 'All their attempts are used.' }),
+    failedDeliveries: Type.Integer({
+      description: 'Number of deliveries whose attempts are exhausted.',
+    }),
     lastDeliveryAt: Nullable(Timestamp),
   }),
 });
@@ -118,8 +120,8 @@ export const RotatedSecret = Type.Object({
   id: Type.String(),
   secret: Type.String({
     ...secretValue,
-    description: 'The new secret. Shown in this answer only.',
+    description: 'The new secret, shown only in this response.',
   }),
-  publicKey: Nullable(Type.String({ description: 'The new public key, where it has one.' })),
+  publicKey: Nullable(Type.String({ description: 'The new public key, if the webhook has one.' })),
   previousSecretExpiresAt: Timestamp,
 });

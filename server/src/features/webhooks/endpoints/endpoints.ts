@@ -99,7 +99,7 @@ export async function getActiveWebhook(
   const row = await getWebhook(db, organizationId, webhookId);
   if (row.status !== 'active') {
     throw new ApiError('CONFLICT', {
-      message: 'The webhook is disabled: nothing is sent. Set its status to active first.',
+      message: 'The webhook is disabled, so nothing can be sent. Set its status to active first.',
     });
   }
   return row;
@@ -129,7 +129,7 @@ export async function createWebhook(
   await lockRegistration(tx, organizationId);
   if ((await countWebhooks(tx, organizationId)) >= maxWebhooks) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization has at most ${maxWebhooks} webhooks.`,
+      message: `An organization can have at most ${maxWebhooks} webhooks.`,
     });
   }
   const webhookId = newTypeId('whk');
@@ -193,7 +193,8 @@ function kindsOf({ declared }: EventCatalogue, events: readonly string[]) {
 function requireTogether(url: string, { options }: StoredOptions, hasHeaders: boolean): void {
   const type = options.destination?.type ?? 'https';
   requireScheme(url, type);
-  if (type !== 'https' && hasHeaders) throw fieldError('headers', 'is for HTTPS destinations');
+  if (type !== 'https' && hasHeaders)
+    throw fieldError('headers', 'is allowed only for HTTPS destinations');
 }
 
 export type ChangeRequest = Partial<Omit<WebhookRequest, 'headers'>> & {
@@ -265,7 +266,7 @@ export async function rotateSecret(
   if (kept === null) throw new ApiError('NOT_FOUND');
   if (kept.previousSecrets.length >= maxPreviousSecrets) {
     throw new ApiError('CONFLICT', {
-      message: `${maxPreviousSecrets} replaced secrets still sign. Try again later.`,
+      message: `${maxPreviousSecrets} previous secrets are still in use. Try again later.`,
     });
   }
   const { secret, text, stored } = withKey(newSecret(), kept);

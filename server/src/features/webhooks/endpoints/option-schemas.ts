@@ -1,4 +1,3 @@
-/** Schemas of webhook options in requests and responses. */
 import { Type, type Static } from 'typebox';
 import { Closed, Nullable, OneOf, Timestamp } from '../../../platform/http/schemas.ts';
 import { secretQuery, secretValue } from '../../../platform/http/secret-fields.ts';
@@ -14,7 +13,7 @@ const nats = {
     minLength: 1,
     maxLength: 255,
     pattern: '^[^\\s.*>]+(\\.[^\\s.*>]+)*$',
-    description: 'Of a JetStream stream. `{event}` stands for the kind.',
+    description: 'Subject of a JetStream stream. `{event}` is replaced by the kind.',
     examples: ['reelfeed.{event}'],
   }),
   username: Type.Optional(Text(256)),
@@ -22,9 +21,9 @@ const nats = {
 const rabbitmq = {
   type: Type.Literal('rabbitmq'),
   exchange: Type.Optional(
-    Type.String({ maxLength: 255, description: 'Left out: the default exchange.' }),
+    Type.String({ maxLength: 255, description: 'Default: the default exchange.' }),
   ),
-  routingKey: Text(255, '`{event}` stands for the kind.'),
+  routingKey: Text(255, '`{event}` is replaced by the kind.'),
   username: Type.Optional(Text(256)),
 };
 const s3 = {
@@ -44,7 +43,7 @@ const Destination = Nullable(
       Closed({ ...rabbitmq, password: Type.Optional(Secret) }),
       Closed({ ...s3, secretAccessKey: Secret }),
     ],
-    { description: 'What the URL leads to; left out: an HTTPS endpoint.' },
+    { description: 'Type of the destination. Default: an HTTPS endpoint.' },
   ),
 );
 
@@ -63,7 +62,7 @@ const ClientCertificate = Nullable(
     },
     {
       description:
-        'Shown to receivers that ask for one (mutual TLS). PEM; the key is kept encrypted.',
+        'Client certificate for receivers that request one (mutual TLS), in PEM. The key is stored encrypted.',
     },
   ),
 );
@@ -84,27 +83,28 @@ const RetrySchedule = Nullable(
     minItems: 1,
     maxItems: 20,
     description:
-      'Seconds before each attempt, from the end of the one before; the first is 0. Null: the schedule of the service.',
+      'Seconds before each attempt, counted from the end of the previous one; the first is 0. Null for the schedule of the service.',
     examples: [[0, 10, 60, 600]],
   }),
 );
 
-const timeoutAbout = 'Seconds that an attempt may take in all.';
+const timeoutAbout = 'Timeout of an attempt in seconds.';
 const versionAbout =
-  'Form of the body: see the guide. A webhook keeps its own until it is changed.';
-const overlapAbout = 'Seconds for which a replaced secret signs as well.';
+  'Version of the body format; see the guide. A webhook keeps its version until it is changed.';
+const overlapAbout = 'Seconds for which a previous secret also signs deliveries.';
 const orderAbout =
-  'With `contentId`, a delivery waits until the earlier ones of the same item have ended.';
+  'With `contentId`, a delivery waits until earlier deliveries for the same item have finished.';
 const signatureAbout =
   'With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.';
 const Customer = Type.String({ minLength: 1, maxLength: 128 });
-const customerAbout = 'Your own customer that the webhook belongs to, for the portal.';
+const customerAbout = 'Id of your customer that the webhook belongs to, for the portal.';
 const Emails = Type.Array(
   Type.String({ maxLength: 254, pattern: '^[^\\s@<>",;:]+@[^\\s@<>",;:]+$' }),
   {
     maxItems: 5,
     uniqueItems: true,
-    description: 'Who is told by mail when the webhook keeps failing and when it is disabled.',
+    description:
+      'Email addresses to notify when the webhook keeps failing and when it is disabled.',
   },
 );
 
@@ -129,7 +129,10 @@ export const optionFields = {
     Nullable(
       Closed(
         { ...oauth, clientSecret: Secret },
-        { description: 'Client credentials: each delivery carries a token of this server.' },
+        {
+          description:
+            'OAuth client credentials: each delivery carries an access token from this server.',
+        },
       ),
     ),
   ),
@@ -143,11 +146,10 @@ export const customerField = {
   customer: Type.Optional(Nullable(Type.String({ ...Customer, description: customerAbout }))),
 };
 
-/** Options in responses. */
 export const shownOptions = {
   filter: FilterSchema,
   neverMatches: Type.Array(Type.String(), {
-    description: 'Kinds that it subscribes to and whose events never pass the filter.',
+    description: 'Subscribed kinds whose events can never match the filter.',
   }),
   retrySchedule: RetrySchedule,
   timeout: Type.Integer({ description: timeoutAbout }),
@@ -155,7 +157,9 @@ export const shownOptions = {
   rotationOverlap: Type.Integer({ description: overlapAbout }),
   orderedBy: Nullable(OneOf(['contentId'] as const, orderAbout)),
   signature: OneOf(['hmac', 'ed25519'] as const, signatureAbout),
-  publicKey: Nullable(Type.String({ description: 'Verifies `ed25519`; it is no secret.' })),
+  publicKey: Nullable(
+    Type.String({ description: 'Public key for verifying `ed25519` signatures.' }),
+  ),
   destination: ShownDestination,
   clientCertificate: ShownCertificate,
   oauth: Nullable(Type.Object(oauth)),

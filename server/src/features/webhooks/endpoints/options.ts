@@ -144,7 +144,7 @@ function describeCertificate({
     try {
       return parse();
     } catch {
-      throw fieldError(`clientCertificate.${field}`, `is not ${what} in PEM`);
+      throw fieldError(`clientCertificate.${field}`, `is not ${what} in PEM format`);
     }
   };
   const parsed = read('certificate', 'a certificate', () => new X509Certificate(certificate));
@@ -161,10 +161,11 @@ function describeCertificate({
 
 function requireConsistent(options: WebhookOptions): void {
   const [firstDelay = 0] = options.retrySchedule ?? [];
-  if (firstDelay !== 0) throw fieldError('retrySchedule', 'must begin with 0');
+  if (firstDelay !== 0) throw fieldError('retrySchedule', 'must start with 0');
   if (options.destination === undefined) return;
   for (const name of ['clientCertificate', 'oauth'] as const) {
-    if (options[name] !== undefined) throw fieldError(name, 'is for HTTPS destinations');
+    if (options[name] !== undefined)
+      throw fieldError(name, 'is allowed only for HTTPS destinations');
   }
 }
 

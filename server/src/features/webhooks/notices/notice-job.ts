@@ -1,4 +1,3 @@
-/** Composes and sends a notice. */
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { done, handle, skipped, type HandledJob } from '../../../platform/queue/job-handler.ts';
@@ -16,8 +15,8 @@ export function noticeHandler({ db, publicUrl, mail }: NoticeParts): HandledJob 
     const row = await findWebhook(db, organizationId, requireWebhookId(webhookId));
     if (row === null) return skipped('the webhook was removed');
     const to = row.options.notify ?? [];
-    if (to.length === 0) return skipped('nobody wants to be told');
-    if (!stillHolds(row, kind)) return skipped('it holds no more');
+    if (to.length === 0) return skipped('there are no recipients');
+    if (!stillHolds(row, kind)) return skipped('the webhook has recovered');
     await mail({ to, id: `webhook-notice-${context.jobId}`, ...noticeText(row, kind, publicUrl) });
     return done;
   });
@@ -35,14 +34,14 @@ function noticeText(
   publicUrl: string,
 ): Pick<Mail, 'subject' | 'text'> {
   const { host } = new URL(row.url);
-  const since = row.failing_since?.toISOString() ?? 'an unknown moment';
+  const since = row.failing_since?.toISOString() ?? 'an unknown time';
   const link = `${publicUrl}/console/#/webhooks/${row.webhook_id}`;
   const subject =
     kind === 'failing' ? `Webhook to ${host} is failing` : `Webhook to ${host} was disabled`;
   const what =
     kind === 'failing'
-      ? 'Deliveries are tried again on the schedule of the webhook. If they go on failing, it is disabled.'
-      : 'Nothing is sent to it any more. Set its status to active once the receiver works, then send again what failed.';
+      ? 'Deliveries are retried on the schedule of the webhook. If they keep failing, the webhook is disabled.'
+      : 'Nothing is sent to it any more. Once the receiver works again, set the status of the webhook to active and resend the failed deliveries.';
   const text = [
     `All attempts to deliver to ${host} have failed since ${since}.`,
     what,

@@ -11,7 +11,6 @@ import { openMail } from './mail.ts';
 
 type Received = { to: string[]; text: string };
 
-/** A real mail server on loopback. */
 async function startMailServer(options: ConstructorParameters<typeof SMTPServer>[0]) {
   const mails: Received[] = [];
   const server = new SMTPServer({

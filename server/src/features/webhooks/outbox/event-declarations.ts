@@ -1,4 +1,4 @@
-/** How features declare the kinds of events that webhooks receive. */
+/** Declarations by which features define the kinds of events that webhooks receive. */
 import type { Static, TSchema } from 'typebox';
 import type { Db } from '../../../platform/database/database.ts';
 import { extensionPoint } from '../../../platform/feature/extension-point.ts';

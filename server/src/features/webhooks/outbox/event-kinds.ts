@@ -12,7 +12,6 @@ export type EventCatalogue = {
   readonly kinds: readonly WebhookEventKind[];
   /** Available subscriptions: a kind, all kinds of a subject, or everything except `audit.*`. */
   readonly subscriptions: readonly string[];
-  /** Made-up data. */
   readonly exampleOf: <Kind extends WebhookEventKind>(kind: Kind) => EventData[Kind];
   readonly declared: ReadonlyMap<string, DeclaredEvent>;
 };
@@ -41,7 +40,6 @@ function subjectOf(kind: string): string {
  */
 const subjectsByNameOnly: readonly string[] = ['audit.*'];
 
-/** The subscriptions that include a kind. */
 export function subscriptionsTo(kind: string): string[] {
   const subject = subjectOf(kind);
   return subjectsByNameOnly.includes(subject) ? [kind, subject] : [kind, subject, '*'];
@@ -91,13 +89,10 @@ export function deliveryBody(
 export type CataloguedKind = {
   event: string;
   description: string;
-  /** JSON Schema of the body. */
   schema: object;
-  /** An example body. */
   example: object;
 };
 
-/** All kinds with the schema and an example of the body. */
 export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
   return [...declared].map(([event, { description, data, example }]) => {
     const schema = Type.Object({
@@ -106,10 +101,12 @@ export function describeEvents({ declared }: EventCatalogue): CataloguedKind[] {
       timestamp: Timestamp,
       webhookId: Type.String(),
       version: Type.Optional(Type.Literal(2, { description: 'From payload version 2 on.' })),
-      id: Type.Optional(Type.String({ description: 'Of the event; from payload version 2 on.' })),
+      id: Type.Optional(
+        Type.String({ description: 'Id of the event, from payload version 2 on.' }),
+      ),
       test: Type.Optional(
         Type.Literal(true, {
-          description: 'Made up: a test send, or an event that was triggered.',
+          description: 'Whether this is a test send or a triggered event with sample data.',
         }),
       ),
     });
@@ -142,8 +139,8 @@ export function describeWebhooks(catalogue: EventCatalogue): Record<string, obje
           })),
           requestBody: { required: true, content: { 'application/json': { schema, example } } },
           responses: {
-            '2XX': { description: 'Received. Anything else is a failed attempt.' },
-            '410': { description: 'Ends the delivery: no further attempt is made.' },
+            '2XX': { description: 'Received. Any other response is a failed attempt.' },
+            '410': { description: 'Ends the delivery without further attempts.' },
           },
         },
       },
@@ -153,11 +150,11 @@ export function describeWebhooks(catalogue: EventCatalogue): Record<string, obje
 
 const sentHeaders = [
   ['X-Service-Signature', '`sha256=` and the HMAC of `<X-Service-Timestamp>.<body>`'],
-  ['X-Service-Timestamp', 'when the event happened'],
-  ['X-Service-Webhook-ID', 'the webhook'],
-  ['X-Service-Delivery-ID', 'the delivery, the same on every attempt'],
+  ['X-Service-Timestamp', 'the time of the event'],
+  ['X-Service-Webhook-ID', 'the id of the webhook'],
+  ['X-Service-Delivery-ID', 'the id of the delivery, the same on every attempt'],
   ['X-Service-Attempt', 'the number of the attempt'],
-  ['webhook-id', 'the delivery, by Standard Webhooks'],
-  ['webhook-timestamp', 'when the request was sent, in seconds since 1970'],
-  ['webhook-signature', 'the signatures of Standard Webhooks'],
+  ['webhook-id', 'the id of the delivery (Standard Webhooks)'],
+  ['webhook-timestamp', 'the time of the request in Unix time'],
+  ['webhook-signature', 'the signatures (Standard Webhooks)'],
 ] as const;

@@ -1,4 +1,3 @@
-/** Routes for events: the catalogue, recent events, and test events. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import type { Db } from '../../../platform/database/database.ts';
@@ -34,7 +33,9 @@ const happenedEventSchema = (kinds: readonly WebhookEventKind[]) =>
     event: OneOf(kinds),
     data: Type.Object({}, { additionalProperties: true }),
     timestamp: Timestamp,
-    test: Type.Optional(Type.Literal(true, { description: 'Made up by a trigger.' })),
+    test: Type.Optional(
+      Type.Literal(true, { description: 'Whether the event was triggered with sample data.' }),
+    ),
   });
 
 type EventRouteParts = {
@@ -57,9 +58,9 @@ function addRecentRoute(app: HttpApp, { db, catalogue }: EventRouteParts): void 
       config: { access: 'secret' },
       schema: {
         operationId: 'listRecentWebhookEvents',
-        summary: 'List the events since a moment',
+        summary: 'List recent events',
         description:
-          'Oldest first, whether or not a webhook subscribes to them. An event may appear some seconds after its timestamp, so look back a little and skip the ids that you know.',
+          'Lists the events since the given time, oldest first, whether or not a webhook subscribes to them. An event may appear some seconds after its timestamp, so query with some overlap and skip known ids.',
         tags: ['Webhooks'],
         querystring: EventQuery,
         response: answers({ 200: Envelope(Type.Array(happenedEventSchema(catalogue.kinds))) }),
@@ -89,17 +90,17 @@ function addTriggerRoute(app: HttpApp, { mutations, catalogue, onDue }: EventRou
       config: { access: 'secret' },
       schema: {
         operationId: 'triggerWebhookEvent',
-        summary: 'Make up an event',
+        summary: 'Trigger a test event',
         description:
-          'Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.',
+          'Records an event with the sample data of the catalogue, marked as a test. `listen` shows it. Only webhooks listed in `webhookIds` receive it, if they subscribe to it and their filter matches.',
         tags: ['Webhooks'],
         body: Closed({
-          event: OneOf(catalogue.kinds, 'The kind to make up an event of.'),
+          event: OneOf(catalogue.kinds, 'The kind of event to trigger.'),
           webhookIds: Type.Optional(
             Type.Array(Type.String({ maxLength: 64 }), {
               maxItems: 50,
               uniqueItems: true,
-              description: 'Who receives it. Left out: no webhook.',
+              description: 'Webhooks that receive the event. Default: none.',
             }),
           ),
         }),
@@ -107,7 +108,9 @@ function addTriggerRoute(app: HttpApp, { mutations, catalogue, onDue }: EventRou
           201: Envelope(
             Type.Object({
               event: OneOf(catalogue.kinds),
-              deliveries: Type.Integer({ description: 'How many webhooks receive it.' }),
+              deliveries: Type.Integer({
+                description: 'Number of webhooks that receive the event.',
+              }),
             }),
           ),
         }),
@@ -136,7 +139,8 @@ function addCatalogueRoute(app: HttpApp, { catalogue }: EventRouteParts): void {
       schema: {
         operationId: 'listWebhookEvents',
         summary: 'List the kinds of events',
-        description: 'Every kind that a webhook can receive, with the schema and an example of it.',
+        description:
+          'Returns every kind that a webhook can receive, with its schema and an example.',
         tags: ['Webhooks'],
         response: answers({ 200: Envelope(Type.Array(eventDescriptionSchema(catalogue.kinds))) }),
       },

@@ -38,7 +38,7 @@ export const FilterSchema = Nullable(
     minProperties: 1,
     maxProperties: maxConditions,
     description:
-      'Conditions on the `data` of an event, by the path of a field such as `error.code`. The webhook gets the events for which all of them hold.',
+      'Conditions on the `data` of an event, by field path such as `error.code`. The webhook receives only events that meet all conditions.',
     examples: [{ title: { prefix: 'News: ' }, duration: { gte: 60 } }],
   }),
 );
@@ -107,7 +107,7 @@ export function kindsThatNeverPass(
     );
     throw fieldError(
       path === undefined ? 'filter' : `filter.${path}`,
-      `can never hold for ${never.join(', ')}`,
+      `can never be met for ${never.join(', ')}`,
     );
   }
   return never;
@@ -120,12 +120,13 @@ function requireSense(path: string, condition: Condition): void {
   }
   const { exists, gt, gte, lt, lte, ...rest } = condition;
   const others = hasBounds(condition) || Object.keys(rest).length > 0;
-  if (exists === false && others) throw fieldError(field, 'asks for the value of an absent field');
+  if (exists === false && others)
+    throw fieldError(field, 'requires a value of a field that must be absent');
   const low = Math.max(gt ?? -Infinity, gte ?? -Infinity);
   const high = Math.min(lt ?? Infinity, lte ?? Infinity);
   const isOpen = gt === low || lt === high;
   if (low > high || (low === high && isOpen))
-    throw fieldError(field, 'has bounds without a number between them');
+    throw fieldError(field, 'has bounds that no number satisfies');
 }
 
 /** The parts of JSON Schema used here; TypeBox schemas are JSON Schema. */

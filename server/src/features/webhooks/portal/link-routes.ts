@@ -1,4 +1,3 @@
-/** Creating, listing and revoking portal links, for the operator. */
 import { Type } from 'typebox';
 import type { HttpApp } from '../../../platform/http/app.ts';
 import { momentAndId, readPage } from '../../../platform/http/list-cursor.ts';
@@ -33,7 +32,7 @@ const PortalLink = Type.Object(
 );
 const CreatedLink = Type.Object({
   ...PortalLink.properties,
-  url: Type.String({ ...secretValue, description: 'Shown in this answer only.' }),
+  url: Type.String({ ...secretValue, description: 'Shown only in this response.' }),
 });
 
 export function addLinkRoutes(app: HttpApp, parts: PortalParts): void {
@@ -49,8 +48,8 @@ function addListRoute(app: HttpApp, { db, cursors }: PortalParts): void {
       config,
       schema: {
         operationId: 'listWebhookPortalLinks',
-        summary: 'List links to the portal',
-        description: 'Those that have neither expired nor been revoked, newest first.',
+        summary: 'List portal links',
+        description: 'Returns links that have neither expired nor been revoked, newest first.',
         tags,
         querystring: Closed({ ...pageQuery, customer: Type.Optional(Customer) }),
         response: answers({ 200: ListEnvelope(PortalLink) }),
@@ -78,9 +77,9 @@ function addCreateRoute(app: HttpApp, { mutations, publicUrl }: PortalParts): vo
       config,
       schema: {
         operationId: 'createWebhookPortalLink',
-        summary: 'Make a link to the portal',
+        summary: 'Create a portal link',
         description:
-          'For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires or is revoked.',
+          'The link opens a page for one of your customers, where they can manage the webhooks with this `customer` and their deliveries. Anyone with the link has this access until it expires or is revoked.',
         tags,
         body: Closed({
           customer: Customer,
@@ -115,8 +114,9 @@ function addRevokeRoute(app: HttpApp, { mutations }: PortalParts): void {
       config,
       schema: {
         operationId: 'revokeWebhookPortalLink',
-        summary: 'Revoke a link to the portal',
-        description: 'It opens nothing from the answer on, in pages that are open as well.',
+        summary: 'Revoke a portal link',
+        description:
+          'The link stops working before the response is sent, also in pages that are already open.',
         tags,
         params: IdParams,
         response: answers({

@@ -38,7 +38,7 @@ export async function createLink(
 ): Promise<{ row: LinkRow; token: string }> {
   await lockLinks(tx, organizationId);
   if ((await countLinks(tx, organizationId, null)) >= maxLinks) {
-    const message = `An organization has at most ${maxLinks} links at a time. Revoke some.`;
+    const message = `An organization can have at most ${maxLinks} portal links at a time. Revoke some first.`;
     throw new ApiError('LIMIT_EXCEEDED', { message });
   }
   const token = `whp_${randomBytes(32).toString('base64url')}`;

@@ -145,7 +145,6 @@ function addReadRoutes(app: HttpApp, parts: PortalParts): void {
   );
 }
 
-/** The fields of a webhook that the portal shows. */
 function present(row: WebhookRow) {
   const { id, url, events, description, status, disabledReason, failingSince, ...rest } =
     presentWebhook(row);

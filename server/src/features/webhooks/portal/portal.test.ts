@@ -218,7 +218,7 @@ test('the page shows hostile texts as texts, and works', options, async () => {
   const failed = page.locator('summary', { hasText: /failed 500/ });
   await failed.click();
   await page.getByText(hostileTexts.image).waitFor();
-  await page.getByRole('button', { name: 'Send again what failed' }).click();
+  await page.getByRole('button', { name: 'Resend failed deliveries' }).click();
   await page.getByText('1 deliveries are sent again.').waitFor();
   await allEnded(service.db);
   await page.getByRole('button', { name: 'Refresh' }).click();

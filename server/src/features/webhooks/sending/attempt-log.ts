@@ -1,4 +1,3 @@
-/** The log line about each attempt, including test sends. */
 import type { Logger } from 'pino';
 
 /** The service's logger or a request's. */

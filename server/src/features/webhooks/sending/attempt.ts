@@ -143,7 +143,7 @@ export async function attemptDelivery(
       return ended({ type: 'unanswered', failure: error.failure, statusCode: null }, error);
     }
     if (error instanceof OutdatedStateError || signal.aborted) {
-      return ended({ type: 'not made', reason: 'given back' });
+      return ended({ type: 'not made', reason: 'released' });
     }
     const failure = 'connection_error' as const;
     return ended({ type: 'unanswered', failure, statusCode: null }, error);

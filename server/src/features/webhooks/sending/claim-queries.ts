@@ -26,7 +26,7 @@ export type ClaimedDelivery = {
   traceparent: string | null;
 };
 
-/** What the deliveries of one webhook have in common. */
+/** The state that the deliveries of one webhook share. */
 export type ClaimedWebhook = {
   organizationId: OrganizationId;
   webhookId: WebhookId;
@@ -54,7 +54,6 @@ export type Claims = {
   webhooks: ReadonlyMap<WebhookId, ClaimedWebhook>;
 };
 
-/** A position in a webhook's line: after this delivery. */
 export type LinePosition = { readonly dueAtS: number; readonly deliveryId: string };
 
 export type ClaimRequest = {
@@ -278,7 +277,6 @@ export async function vacuumDeliveries(db: Db): Promise<void> {
 
 export type Revision = { webhookId: WebhookId; revision: number };
 
-/** The revision of each of the webhooks that is active now. */
 export async function readRevisions(db: Db, webhookIds: readonly string[]): Promise<Revision[]> {
   const { rows } = await sql<Revision>`
     select webhook_id as "webhookId", revision from webhook

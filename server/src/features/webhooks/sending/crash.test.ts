@@ -193,7 +193,6 @@ test(
   },
 );
 
-/** Number of claimed deliveries. */
 async function claimed(database: Database): Promise<number> {
   return eventually('the number of claims', async () => {
     const rows = await database.db

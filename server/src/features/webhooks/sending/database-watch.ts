@@ -21,13 +21,12 @@ export class DatabaseWatch {
   ): Promise<void> {
     try {
       await work();
-      if (this.#isAway) this.#log.info('the webhook sender reaches the database again');
+      if (this.#isAway) this.#log.info('webhook sender can reach the database again');
       this.#isAway = false;
     } catch (error) {
       onTrouble();
       if (!isDatabaseAway(error)) throw error;
-      if (!this.#isAway)
-        this.#log.warn({ err: error }, 'the webhook sender cannot reach the database');
+      if (!this.#isAway) this.#log.warn({ err: error }, 'webhook sender cannot reach the database');
       this.#isAway = true;
     }
   }

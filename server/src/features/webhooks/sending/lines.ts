@@ -21,7 +21,6 @@ const pausePerLook = 1;
 const longFrom = 32;
 
 export class Lines {
-  /** Positions where the long lines continue. */
   readonly #positions = new Map<string, LinePosition>();
   #lookFrom = Number.NEGATIVE_INFINITY;
   /** Whether there was a reason to claim since the last look at all lines. */

@@ -52,10 +52,7 @@ export class Liveness {
   async beatAndLook(): Promise<void> {
     const { db, log, name, isOnlySender } = this.#parts;
     if (this.#senderId !== null && !(await beat(db, this.#senderId))) {
-      log.warn(
-        { senderId: this.#senderId },
-        'this webhook sender was taken for dead; it starts again',
-      );
+      log.warn({ senderId: this.#senderId }, 'webhook sender was declared dead; restarting');
       this.#senderId = null;
     }
     const isFirst = this.#senderId === null;
@@ -74,7 +71,7 @@ export class Liveness {
       return removed > 0 || isFirst ? takeBackDeliveries(tx) : 0;
     });
     if (takenBack === 0) return;
-    log.warn({ deliveries: takenBack }, 'webhook deliveries taken back from a sender that ended');
+    log.warn({ deliveries: takenBack }, 'webhook deliveries reclaimed from a dead sender');
     this.#parts.onTakenBack();
   }
 

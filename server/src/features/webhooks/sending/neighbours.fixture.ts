@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** How a receiver handles a request; each is the first segment of its path. */
+/** The behaviors of a receiver; each is the first segment of a request's path. */
 export const badAnswers = ['slow', 'headers', 'body', 'drip', 'interim', 'reset', 'gzip'] as const;
 export type BadAnswer = (typeof badAnswers)[number];
 

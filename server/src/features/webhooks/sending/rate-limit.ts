@@ -33,7 +33,7 @@ export class RateLimit {
     this.#perSecond = perSecond;
   }
 
-  /** How many may be claimed now. */
+  /** Returns the number of deliveries that may be claimed now. */
   offer(now: number): number {
     this.#fill(now);
     const room = this.#perSecond - this.#begun.length - this.#reserved;
@@ -54,7 +54,6 @@ export class RateLimit {
     this.#begun.push(now);
   }
 
-  /** A claimed request is given back. */
   giveBack(): void {
     this.#reserved -= 1;
     this.#tokens += 1;

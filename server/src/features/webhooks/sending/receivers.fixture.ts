@@ -40,7 +40,6 @@ export async function startSending({ connectTimeoutMs, totalTimeoutMs }: Deadlin
   };
   const organizationId = await createOrganization();
 
-  /** Registers a webhook for content.ready. */
   const register = async (url: string, owner = organizationId): Promise<WebhookId> => {
     const request = { url, events: ['content.ready'], description: null };
     const { webhookId } = await inTransaction(db, (tx) => createWebhook(tx, vault, owner, request));

@@ -28,7 +28,6 @@ export type RecorderParts = {
   givenUp: AbortSignal;
 };
 
-/** An attempt and a callback for the fate of its record. */
 type Entry = { readonly attempt: AttemptRecord; readonly onRecorded: (fate: RecordFate) => void };
 
 const maxInBatch = 500;
@@ -74,7 +73,7 @@ export class Recorder {
       return { held, disabled: changes && (await applyHealth(tx, changes, disableAfterMs)) };
     });
     for (const { organizationId, webhookId, failingSince } of disabled ?? []) {
-      log.warn({ organizationId, webhookId, failingSince }, 'failing webhook was disabled');
+      log.warn({ organizationId, webhookId, failingSince }, 'failing webhook disabled');
       onDisabled(webhookId);
     }
     return held;
@@ -101,7 +100,7 @@ export class Recorder {
           const attempt = batch[0]?.attempt;
           log.error(
             { err: error, webhookId: attempt?.webhookId, deliveryId: attempt?.deliveryId },
-            'webhook attempt could not be recorded, the delivery will be sent again',
+            'could not record webhook attempt; the delivery will be sent again',
           );
           return report(batch, () => 'unwritten');
         }

@@ -9,7 +9,7 @@ export type Room = {
   readonly total: number;
   /** For known webhooks, by id. */
   readonly allowances: ReadonlyMap<string, number>;
-  /** How many unknown webhooks may each have a delivery claimed. */
+  /** Number of unknown webhooks that may each have one delivery claimed. */
   readonly unknownWebhooks: number;
 };
 

@@ -37,7 +37,7 @@ test('an attempt by hand is the last one, whatever its number', () => {
 
 test('an attempt that was not made counts for nothing', () => {
   const stop = decide(
-    { type: 'not made', reason: 'given back' },
+    { type: 'not made', reason: 'released' },
     { attempt: 6, isManual: false },
     schedule,
   );

@@ -26,7 +26,7 @@ export type AttemptEnd =
     }
   | { readonly type: 'not made'; readonly reason: NotMadeReason };
 
-export type NotMadeReason = 'given back' | 'unreadable secret' | 'unsubscribed';
+export type NotMadeReason = 'released' | 'unreadable secret' | 'unsubscribed';
 
 /** Failures without a response, as named in `lastError`. With a response, it is `http_<status>`. */
 export const unansweredErrors = [
@@ -65,7 +65,7 @@ export function decide(
   switch (end.type) {
     case 'not made':
       if (end.reason === 'unsubscribed') return { next: 'park' };
-      return { next: 'release', delayMs: end.reason === 'given back' ? 0 : unreadableDelayMs };
+      return { next: 'release', delayMs: end.reason === 'released' ? 0 : unreadableDelayMs };
     case 'confirmed':
       return { next: 'success' };
     case 'answered':

@@ -75,7 +75,7 @@ export function toRecord(
   };
 }
 
-/** What the end of a send says about its receiver. */
+/** Classifies the receiver by the end of a send. */
 export function slotResult(next: Decision['next']): SendResult {
   if (next === 'release' || next === 'park') return 'not made';
   return next === 'success' ? 'success' : 'failure';

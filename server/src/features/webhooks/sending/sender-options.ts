@@ -24,9 +24,9 @@ export type SenderTiming = {
   readonly pollEveryMs: number;
   readonly beatEveryMs: number;
   readonly deadAfterMs: number;
-  /** How long a shutdown waits for sends under way. */
+  /** Time that a shutdown waits for sends in progress. */
   readonly graceMs: number;
-  /** How long a shutdown then waits until the database has recorded their results. */
+  /** Time that a shutdown then waits until the database has recorded their results. */
   readonly recordTimeoutMs: number;
 };
 
@@ -50,7 +50,6 @@ export type SenderOptions = {
   /** A webhook whose attempts have all failed for this long is disabled. Default: 0, never. */
   readonly disableAfterMs?: number;
   readonly hints?: Hints;
-  /** Changes that this process makes to webhooks. */
   readonly changes?: WebhookChanges;
   /** Whether no other process can be sending, so that left-over claims are reclaimed at once. */
   readonly isOnlySender?: boolean;

@@ -59,7 +59,6 @@ import { isSubscribed } from '../outbox/event-kinds.ts';
 import { deliveriesElsewhere, webhookDeliveries } from '../outbox/outbox.ts';
 
 export type DeliverySender = AsyncDisposable & {
-  /** Number of sends under way in this process. */
   underWay(): number;
 };
 
@@ -259,8 +258,7 @@ class Sender implements DeliverySender {
     for (const sending of this.#slots.takeWaiting(which)) this.#giveBack(sending);
   }
 
-  /** Gives back a claim of which nothing was sent. */
-  #giveBack(sending: Sending, reason: NotMadeReason = 'given back'): void {
+  #giveBack(sending: Sending, reason: NotMadeReason = 'released'): void {
     const now = performance.now();
     const end = { type: 'not made', reason } as const;
     const result = {
@@ -303,7 +301,10 @@ class Sender implements DeliverySender {
     await this.#beating[Symbol.asyncDispose]();
     await this.#drivers[Symbol.asyncDispose]();
     await this.#liveness.leave().catch((error: unknown) => {
-      this.#options.log.info({ err: error }, 'the webhook sender left without a word');
+      this.#options.log.info(
+        { err: error },
+        'webhook sender could not deregister; its deliveries are reclaimed after the timeout',
+      );
     });
   }
 

@@ -7,17 +7,17 @@ import type { DeliveryReport } from './sender-options.ts';
 export function observeDeliveries(metrics: Metrics): (report: DeliveryReport) => void {
   const attempts = metrics.counter({
     name: 'webhook_delivery_attempts_total',
-    help: 'Attempts at webhook deliveries by outcome; error is the class of a failure.',
+    help: 'Webhook delivery attempts by outcome; error is the class of the failure.',
     labels: ['outcome', 'error'],
   });
   const duration = metrics.histogram({
     name: 'webhook_delivery_attempt_duration_seconds',
-    help: 'Time from the start of an attempt to the end of its answer.',
+    help: 'Duration of attempts until the end of the response.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   });
   const lag = metrics.histogram({
     name: 'webhook_delivery_lag_seconds',
-    help: 'Time from the moment that an attempt was due to its start.',
+    help: 'Delay of attempts after their due time.',
     buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600],
   });
   return ({ outcome, error, lagMs, durationMs }) => {
@@ -37,7 +37,7 @@ export function collectDeliveryMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'webhook_queue_depth',
-    help: 'Webhook deliveries that have not ended, by state. Counting stops at 100,000 of a state.',
+    help: 'Unfinished webhook deliveries by state. Counting stops at 100,000 per state.',
     labels: ['state'],
     collect: async () =>
       (await measureLine(parts.db)).map(({ state, deliveries }) => ({
@@ -48,7 +48,7 @@ export function collectDeliveryMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'webhook_oldest_due_age_seconds',
-    help: 'How long the oldest due webhook delivery of an active webhook has been waiting.',
+    help: 'Time that the oldest due delivery of an active webhook has been waiting.',
     collect: async () =>
       Math.max(0, ...(await measureLine(parts.db)).map(({ oldestDueAgeMs }) => oldestDueAgeMs)) /
       1_000,
@@ -56,7 +56,7 @@ export function collectDeliveryMetrics(
   metrics.collected({
     type: 'gauge',
     name: 'webhook_sends_under_way',
-    help: 'Webhook deliveries that this process is sending.',
+    help: 'Webhook deliveries being sent by this process.',
     collect: () => parts.underWay(),
   });
 }

@@ -12,7 +12,6 @@ export type AttemptHeaders = {
   readonly response: ShownHeaders | null;
 };
 
-/** For an attempt that was not made. */
 export const noHeaders: AttemptHeaders = { request: null, response: null };
 
 /** Headers in Node's format. */
@@ -56,7 +55,6 @@ export function shownHeaders(
   return { request: shown(sent), response: shown(received) };
 }
 
-/** A copy of the headers with all values hidden. */
 export function hiddenValues(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(Object.keys(headers).map((name) => [name, hidden]));
 }

@@ -143,15 +143,15 @@ describe('verifyWebhook', () => {
         /signature/,
       );
       refuses(() => verifyWebhook(body, { ...headers, [name]: undefined }, secret), /missing/);
-      refuses(() => verifyWebhook(body, { ...headers, [name]: ['a', 'b'] }, secret), /twice/);
+      refuses(() => verifyWebhook(body, { ...headers, [name]: ['a', 'b'] }, secret), /duplicated/);
     }
     refuses(() => verifyWebhook(body, headers, newSecret()), /signature/);
   });
 
-  test('refuses what was sent too long ago or in the future, unless told otherwise', () => {
+  test('refuses what was sent too far from the current time or in the future, unless told otherwise', () => {
     for (const offsetMs of [-301_000, 301_000]) {
       const headers = sign(Date.now() + offsetMs);
-      refuses(() => verifyWebhook(body, headers, secret), /too long ago/);
+      refuses(() => verifyWebhook(body, headers, secret), /too far from the current time/);
       assert.ok(verifyWebhook(body, headers, secret, { toleranceSeconds: 600 }));
     }
     refuses(() => verifyWebhook(body, { ...sign(), 'webhook-timestamp': '1e9' }, secret), /number/);
@@ -177,7 +177,7 @@ test('a signature by ed25519 is that of the public key that is shown', () => {
   const text = withSigningKey(secret);
   assert.deepEqual(partsOf(secret), { secret, privateText: null });
   assert.equal(partsOf(text).secret, secret);
-  assert.throws(() => publicKeyOf(secret), /no key for ed25519/);
+  assert.throws(() => publicKeyOf(secret), /no ed25519 key/);
   const shown = publicKeyOf(text);
   assert.match(shown, /^whpk_[A-Za-z0-9+/]{43}=$/);
   const x = Buffer.from(shown.slice('whpk_'.length), 'base64').toString('base64url');

@@ -10,7 +10,6 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 
-/** End of a turn taken now. */
 export const turnEnd = sql`clock_timestamp() + interval '1 second'`;
 
 /** Whether a sender may take the turn aliased as `turn`. */
@@ -32,7 +31,6 @@ export async function renewTurns(
   return new Set(rows.map(({ webhookId }) => webhookId));
 }
 
-/** Removes ended turns. */
 export async function deleteEndedTurns(db: Db): Promise<void> {
   await sql`delete from webhook_turn where ends_at < clock_timestamp() - interval '1 hour'`.execute(
     db,

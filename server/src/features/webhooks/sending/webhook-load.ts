@@ -1,9 +1,9 @@
-/** What the slots know about a webhook while it has sends, and for a while afterwards. */
+/** The state of a webhook in the slots, kept while it has sends and for a while afterwards. */
 import { Bag, type BagMember } from '../../../platform/memory/bag.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * What limits a send: `quick` and `leisurely` until the response, `unknown` and `slow` only until
+ * The limits on a send: `quick` and `leisurely` until the response, `unknown` and `slow` only until
  * there is a connection. See `slots.ts`.
  */
 export const poolNames = ['quick', 'leisurely', 'unknown', 'slow'] as const;
@@ -22,7 +22,6 @@ export type Slot = BagMember & {
 
 export type Load<T> = {
   readonly organizationId: string;
-  /** The pool for its next send, as of the latest check. */
   pool: PoolName;
   /** Maximum concurrent sends. */
   window: number;
@@ -30,7 +29,6 @@ export type Load<T> = {
   isFailing: boolean;
   lastTookMs: number;
   readonly underWay: Bag<Slot>;
-  /** Number of slots that its sends hold, by pool. */
   readonly held: Record<PoolName, number>;
   waiting: T[];
   /** Whether it waits for a slot. */

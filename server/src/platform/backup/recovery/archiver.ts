@@ -111,7 +111,7 @@ async function readState(client: Client): Promise<ServerState> {
     [slotName],
   );
   const [state] = rows;
-  if (state === undefined) throw new Error('The server did not describe itself.');
+  if (state === undefined) throw new Error('The server did not identify itself.');
   return state;
 }
 

@@ -37,7 +37,7 @@ export async function takeBase(
      from pg_control_system()`,
   );
   const [start] = rows;
-  if (start === undefined) throw new Error('The server did not begin a backup.');
+  if (start === undefined) throw new Error('The server did not start a backup.');
   const { lsn, system, timeline, segmentBytes, now } = start;
   const stop = async (): Promise<Record<string, string>> => {
     const { rows: stopped } = await client.query<{ label: string }>(

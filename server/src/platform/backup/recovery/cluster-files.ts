@@ -46,7 +46,9 @@ async function* walk(root: string, folder: string): AsyncGenerator<string> {
     const path = folder + entry.name;
     if (entry.isSymbolicLink()) {
       const target = await readlink(join(root, path));
-      throw new Error(`${path} leads to ${target}: links in the database's folder are not copied`);
+      throw new Error(
+        `${path} is a link to ${target}: links in the database folder are not copied`,
+      );
     }
     if (leftOut.test(path)) continue;
     if (entry.isDirectory()) {
@@ -96,11 +98,11 @@ export async function unpackCluster(
     const length = await reader.take(4);
     if (length === null) return;
     const text = await reader.take(length.readUInt32BE());
-    if (text === null) throw new Error('The copy of the database was cut short.');
+    if (text === null) throw new Error('The copy of the database is truncated.');
     const { path, sizeBytes, isFolder } = JSON.parse(text.toString()) as Head;
     const target = join(folder, path);
     if (normalize(path).startsWith('..') || !target.startsWith(`${folder}/`)) {
-      throw new Error(`The copy of the database names ${path}.`);
+      throw new Error(`The copy of the database contains the invalid path ${path}.`);
     }
     if (isFolder === true) {
       await mkdir(target, { recursive: true, mode: 0o700 });
@@ -135,7 +137,7 @@ class ByteReader {
     for (let left = bytes; left > 0;) {
       if (this.#held.length === 0) {
         const next = await this.#source.next();
-        if (next.done === true) throw new Error('The copy of the database was cut short.');
+        if (next.done === true) throw new Error('The copy of the database is truncated.');
         this.#held = Buffer.from(next.value);
       }
       const part = this.#held.subarray(0, left);

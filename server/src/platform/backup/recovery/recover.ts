@@ -37,16 +37,14 @@ export async function planRecovery(repository: Repository, to: Date): Promise<Re
     const first = bases[0]?.completedAt;
     throw new ConfigurationError(
       first === undefined
-        ? 'The backups hold no log of the database, so they can only be restored as they are.'
-        : `The backups reach back to ${first}: choose a later moment.`,
+        ? 'The backups contain no database log, so no moment between them can be restored.'
+        : `The earliest moment that can be restored is ${first}. Choose a later one.`,
     );
   }
   const archive = await repository.readJson<Archive>(archiveKey(base.system));
   if (archive === null || Date.parse(archive.coveredUntil) < to.getTime()) {
     const end = archive?.coveredUntil ?? base.completedAt;
-    throw new ConfigurationError(
-      `The log of the database ends at ${end}: choose an earlier moment.`,
-    );
+    throw new ConfigurationError(`The database log ends at ${end}. Choose an earlier moment.`);
   }
   const segments = await listSegments(repository, base);
   const { segmentBytes } = archive;
@@ -57,7 +55,7 @@ export async function planRecovery(repository: Repository, to: Date): Promise<Re
   });
   if (segments[0] !== base.firstSegment || hasGap) {
     throw new ConfigurationError(
-      `The log between ${base.completedAt} and ${to.toISOString()} is not complete.`,
+      `The database log between ${base.completedAt} and ${to.toISOString()} is incomplete.`,
     );
   }
   return { base, archive, segments, to };
@@ -71,7 +69,7 @@ export async function requireRecoverable(dataDirectory: string): Promise<void> {
   );
   if (isUnfinished || !(await isFolder(join(dataDirectory, 'postgres')))) return;
   throw new ConfigurationError(
-    `The data directory ${dataDirectory} is in use already: a moment is restored into an empty one.`,
+    `The data directory ${dataDirectory} is not empty. Restore into an empty data directory.`,
   );
 }
 
@@ -97,7 +95,7 @@ export async function recoverDatabase(
     await rm(path, { recursive: true, force: true });
   }
   const files = await repository.read(clusterKey(base.system, base.id), { compressed: true });
-  if (files === null) throw new ConfigurationError(`The base ${base.id} is missing.`);
+  if (files === null) throw new ConfigurationError(`The base backup ${base.id} is missing.`);
   await unpackCluster(files, staging);
   await mkdir(join(staging, 'pg_wal', 'archive_status'), { recursive: true, mode: 0o700 });
   for (const segment of segments) {
@@ -125,8 +123,7 @@ async function putSegment(
   segmentBytes: number,
 ): Promise<void> {
   const stream = await repository.read(walKey(system, segment), { compressed: true });
-  if (stream === null)
-    throw new ConfigurationError(`The segment ${segment} of the log is missing.`);
+  if (stream === null) throw new ConfigurationError(`The log segment ${segment} is missing.`);
   await using file = await open(join(cluster, 'pg_wal', segment), 'w', 0o600);
   await file.truncate(segmentBytes);
   let at = 0;

@@ -69,7 +69,7 @@ test('the moment before a bad delete is restored, once more after a cut, and oth
     await endRecovery(dataDir);
     await assert.rejects(
       recoverDatabase(plan, repository, dataDir, silentLog, signal),
-      /in use already/,
+      /is not empty/,
     );
   }
   await withPostgres(target, async ({ connection, superuserConnection, folder: cluster }) => {
@@ -87,7 +87,7 @@ test('the moment before a bad delete is restored, once more after a cut, and oth
   const [base] = await listBases(repository);
   assert.ok(base !== undefined && last > before);
   await storage.remove(walKey(base.system, base.firstSegment));
-  await assert.rejects(planRecovery(repository, plan.to), /is not complete/);
+  await assert.rejects(planRecovery(repository, plan.to), /is incomplete/);
   await pruneRecovery(repository, 0, Date.now());
   assert.deepEqual(await listBases(repository), []);
   await writeFile(path.join(folder.path, 'done'), '');

@@ -108,10 +108,10 @@ export class ConnectionWatch implements Disposable {
       return finding.get(processIdOf(client))?.startsWith('active') !== true;
     });
     if (lost.length === 0) return;
-    const reason = finding === null ? 'the server does not answer' : 'the connection lost it';
+    const reason = finding === null ? 'the server does not respond' : 'the connection lost it';
     this.#log.warn(
       { connections: lost.length, reason },
-      'database connection closed: its statements got no answer',
+      'database connection closed: its statements got no response',
     );
     for (const { client } of lost) breakOff(client);
     for (const [client, { isIdle }] of this.#clients) if (isIdle) breakOff(client);
@@ -119,7 +119,7 @@ export class ConnectionWatch implements Disposable {
 }
 
 function breakOff(client: WatchedClient): void {
-  breakSocket(client, connectionLost('it did not answer'));
+  breakSocket(client, connectionLost('it did not respond'));
 }
 
 /** Asks the server for the states of its connections, by process id. */

@@ -12,7 +12,6 @@ export type QueryHandler = {
   handleReadyForQuery(connection: Connection): void;
 };
 
-/** The prepared statements of a connection, by name. */
 export type PreparedStatements = {
   readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;

@@ -76,7 +76,7 @@ export class RoundTripConnection implements DatabaseConnection {
   }
 
   streamQuery(): never {
-    throw new Error('Results are read in pages, never as a stream.');
+    throw new Error('Streaming results is not supported: results are read in pages.');
   }
 
   begin({ isolationLevel, accessMode }: TransactionSettings): void {
@@ -140,7 +140,7 @@ export class RoundTripConnection implements DatabaseConnection {
       const results = await trip.results;
       const [final, ...others] = results.toReversed();
       for (const waiting of ahead.toReversed()) waiting.resolve(toResult(others.shift()));
-      if (final === undefined) throw new Error('The database did not answer.');
+      if (final === undefined) throw new Error('The database did not respond.');
       return final;
     } catch (error) {
       for (const { reject } of ahead) reject(error);

@@ -111,7 +111,7 @@ export class RoundTrip {
 
   get #handler(): QueryHandler {
     const sent = this.#sent[this.#current];
-    if (sent === undefined) throw new Error('The database answered more than was asked.');
+    if (sent === undefined) throw new Error('The database sent more results than expected.');
     return handlerOf(sent.query);
   }
 

@@ -128,7 +128,7 @@ function testStream(): void {
     await manager.streams.deleteMessage(name, 1);
     await assert.rejects(log.read(log.start, limits), (error) => {
       assert.ok(error instanceof UnreadableBlockError);
-      assert.match(String(error.cause), /does not hold its message 1/);
+      assert.match(String(error.cause), /message 1 is missing from the stream/);
       return true;
     });
   });

@@ -43,7 +43,7 @@ export async function openJetStream(url: StreamUrl, log: Logger): Promise<BlockS
     return new JetStream({ connection, manager, log }, { name: url.stream, created });
   } catch (error) {
     await connection.close();
-    throw new Error(`The stream ${url.stream} of the event log can't be used: ${textOf(error)}`, {
+    throw new Error(`The event log stream ${url.stream} cannot be used: ${textOf(error)}`, {
       cause: error,
     });
   }
@@ -62,9 +62,12 @@ async function connectTo(url: StreamUrl): Promise<NatsConnection> {
     });
   } catch (error) {
     const servers = url.servers.join(', ');
-    throw new Error(`NATS for the event log does not answer at ${servers}: ${textOf(error)}`, {
-      cause: error,
-    });
+    throw new Error(
+      `The NATS server of the event log at ${servers} does not respond: ${textOf(error)}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -140,7 +143,10 @@ class JetStream implements BlockStream {
       return { sequence, messageId, sizeBytes: bytes.length };
     } catch (error) {
       this.#awayUntil = performance.now() + restMs;
-      this.#log.warn({ err: error }, 'JetStream does not take events: the database keeps them');
+      this.#log.warn(
+        { err: error },
+        'JetStream does not accept events: storing them in the database',
+      );
       return null;
     }
   }

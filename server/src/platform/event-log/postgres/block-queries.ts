@@ -112,7 +112,7 @@ export async function selectBlocks(
     order by page.written_by, page.sequence
   `.execute(db);
   const [first] = rows;
-  if (first === undefined) throw new Error('The database gave no snapshot.');
+  if (first === undefined) throw new Error('The database returned no snapshot.');
   const blocks = rows.filter(({ sequence }) => sequence !== null);
   const pageBlocks = first.page_blocks ?? 0;
   return {

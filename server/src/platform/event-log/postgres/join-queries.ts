@@ -1,4 +1,3 @@
-/** The SQL for joining old blocks. */
 import { sql } from 'kysely';
 import { bytesArray, int8Array } from '../../database/binary-arrays.ts';
 import type { Db, Tx } from '../../database/database.ts';
@@ -13,7 +12,6 @@ export type OldBlock = {
   readonly revision: number;
   readonly organizationId: string;
   readonly receivedAtMs: number;
-  /** The UTC day of the partition. */
   readonly day: number;
   readonly eventCount: number;
   readonly sizeBytes: number;

@@ -105,7 +105,6 @@ function cutRange(blocks: readonly OldBlock[], nowMs: number, minAgeMs: number):
   return blocks.slice(0, blocks.length < maxRangeBlocks || end === 0 ? blocks.length : end);
 }
 
-/** Groups the blocks by organization and day, in order. */
 function groupBlocks(blocks: readonly OldBlock[]): OldBlock[][] {
   return [...Map.groupBy(blocks, ({ organizationId, day }) => `${organizationId} ${day}`).values()];
 }
@@ -118,7 +117,8 @@ async function joinGroups(
 ): Promise<JoinedGroup[]> {
   const toRead = groups.filter(({ length }) => length > 1).flat();
   const bytes = toRead.length === 0 ? [] : await selectBytes(tx, toRead);
-  if (bytes.length !== toRead.length) throw new Error('A block has gone since it was read.');
+  if (bytes.length !== toRead.length)
+    throw new Error('A block has been deleted since it was read.');
   await fetchBytes(stream, bytes);
   const texts = new Map(toRead.map((block, index) => [block, innerText(bytes[index])]));
   const joined: JoinedGroup[] = [];
@@ -142,7 +142,6 @@ async function joinGroups(
   return stream === null ? joined : storeGroups(stream, joined);
 }
 
-/** Stores the bytes of joined blocks in the stream. */
 async function storeGroups(
   stream: BlockStream,
   groups: readonly JoinedGroup[],

@@ -127,7 +127,7 @@ export function decodeRow<Event>({ events, duplicates, sequence, place }: BlockR
   try {
     const bytes = events ?? Buffer.alloc(0);
     if (bytes.length === 0 && place !== null) {
-      throw new Error(`the stream does not hold its message ${place.sequence}`);
+      throw new Error(`the message ${place.sequence} is missing from the stream`);
     }
     return decodeBlock<Event>(bytes, duplicates);
   } catch (error) {

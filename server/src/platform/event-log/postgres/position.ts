@@ -9,7 +9,6 @@
  */
 import type { LogOrder, LogPosition } from '../event-log.ts';
 
-/** The key of a block. */
 export type BlockKey = { readonly writtenBy: string; readonly sequence: number };
 
 /**

@@ -1,4 +1,3 @@
-/** The SQL for rewriting blocks of the log. */
 import { sql } from 'kysely';
 import type { Tx } from '../../database/database.ts';
 import type { StreamPlace } from '../block-stream.ts';

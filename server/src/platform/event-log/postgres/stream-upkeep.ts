@@ -34,8 +34,8 @@ export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   const used = await rememberStream(db, stream.identity);
   if (used.name === name && used.created === created) return;
   throw new Error(
-    `The event log has blocks in the stream ${used.name}, made at ${used.created}, but ` +
-      `REELFEED_EVENT_LOG leads to ${name}, made at ${created}. Restore that stream from its ` +
+    `The event log has blocks in the stream ${used.name}, created at ${used.created}, but ` +
+      `REELFEED_EVENT_LOG points to ${name}, created at ${created}. Restore the former stream from its ` +
       'backup, or see "The event log in JetStream" in docs/operations.md.',
   );
 }
@@ -82,7 +82,6 @@ export async function findLostMessages(
   await saveSearch(db, { searchedTo: bound, bound: newest });
 }
 
-/** Removes the messages of days whose blocks have expired. */
 export async function expireMessages(stream: BlockStream, retentionDays: number): Promise<void> {
   await stream.removeDaysBefore(dayOf(Date.now()) - (retentionDays + 1) * dayMs);
 }

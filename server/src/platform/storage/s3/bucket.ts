@@ -20,7 +20,7 @@ export type S3Options = {
   readonly region: string | null;
   /** The URL of a compatible server. Null: AWS. */
   readonly endpoint: string | null;
-  /** Where clients reach the bucket, for signed URLs. Null: they don't. */
+  /** URL at which clients reach the bucket, for signed URLs, or null if they do not. */
   readonly publicEndpoint: string | null;
   /** Whether URLs have the bucket in the path rather than in the host name. */
   readonly pathStyle: boolean;
@@ -36,7 +36,6 @@ export type S3Observer = (call: {
   readonly durationMs: number;
 }) => void;
 
-/** Options for sending an operation: the signal that stops it. */
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;
@@ -77,7 +76,6 @@ export class Bucket {
     return { Bucket: this.name, Prefix: this.#prefix + (prefix === '' ? '' : `${prefix}/`) };
   }
 
-  /** The key of an object by its name in the bucket. */
   keyOf(name: string): string {
     return name.slice(this.#prefix.length);
   }
@@ -113,7 +111,7 @@ export class Bucket {
     signal?: AbortSignal,
   ): Promise<T> {
     const value = await this.call(operation, send, signal);
-    if (value === null) throw new Error(`S3 knows nothing of what ${operation} is about`);
+    if (value === null) throw new Error(`S3 does not find the object of ${operation}`);
     return value;
   }
 }

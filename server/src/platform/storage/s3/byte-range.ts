@@ -2,7 +2,6 @@
 import { resolveRange } from '../ranges.ts';
 import type { ByteRange, StoredRead } from '../storage.ts';
 
-/** Whether a response contains the bytes of the range. */
 export function holds(read: StoredRead, range: ByteRange | undefined): boolean {
   if (range === undefined) return true;
   // Only a server that ignores ranges answers a range request for an empty object.

@@ -24,7 +24,7 @@ export async function openObject(
       Range: `bytes=${at}-${sizeBytes - 1}`,
       ...(got.ETag !== undefined && { IfMatch: got.ETag }),
     });
-    if (again === null) throw new Error(`${name} is gone`);
+    if (again === null) throw new Error(`${name} no longer exists`);
     return again.Body as Readable;
   };
   const stream = new ResumingBody(got.Body as Readable, 0, sizeBytes, reopen);

@@ -50,7 +50,7 @@ export class ResumingBody extends Readable {
       if (isOver || body !== this.#body || this.destroyed) return;
       isOver = true;
       if (this.#at >= this.#endBytes) this.push(null);
-      else void this.#resumeAfter(error ?? new Error('S3 ended the object too early'));
+      else void this.#resumeAfter(error ?? new Error('S3 ended the object prematurely'));
     };
     return body.on('end', onOver).on('error', onOver).on('close', onOver);
   }

@@ -72,7 +72,7 @@ function explain(failure: Failure, operation: string, where: string): Error {
   if (fullNames.has(name) || status === 507) return new StorageFullError();
   const request = requestId === null ? '' : ` (request ${requestId})`;
   if (unsupportedNames.has(name) || status === 501 || status === 405) {
-    return new StorageUnsupportedError(`S3: ${where} does not know ${operation}${request}`);
+    return new StorageUnsupportedError(`S3: ${where} does not support ${operation}${request}`);
   }
   return new StorageUnavailableError(`S3: ${reason(failure, operation, where)}${request}`);
 }
@@ -86,7 +86,7 @@ function reason(failure: Failure, operation: string, where: string): string {
     return `${where} does not accept the credentials: ${name}. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.`;
   }
   if (name.startsWith('Credentials')) {
-    return 'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or give the machine a role.';
+    return 'there are no credentials. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or assign a role to the machine.';
   }
   if (
     status === 301 ||
@@ -96,13 +96,13 @@ function reason(failure: Failure, operation: string, where: string): string {
     return `${where} is not in the configured region. Set AWS_REGION to the region of the bucket.`;
   }
   if (name === 'RequestTimeTooSkewed') {
-    return `the clock of this machine differs too much from the one of ${where}.`;
+    return `the clock of this machine differs too much from that of ${where}.`;
   }
   if (status === 401 || status === 403) {
-    return `${where} refuses ${operation} to these credentials. See the bucket policy in docs/operations.md.`;
+    return `${where} does not allow ${operation} with these credentials. See the bucket policy in docs/operations.md.`;
   }
   if (status === null) {
-    return `${where} is out of reach: ${system === '' ? name : system}. Check AWS_ENDPOINT_URL_S3 and the network.`;
+    return `${where} is unreachable: ${system === '' ? name : system}. Check AWS_ENDPOINT_URL_S3 and the network.`;
   }
   return `${where} answered ${operation} with ${status} ${name}.`;
 }

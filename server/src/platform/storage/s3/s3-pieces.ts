@@ -96,7 +96,7 @@ export class S3Pieces implements PieceWriter {
     const sizeBytes = this.#localBytes - this.#storedBytes;
     const bytes = Buffer.allocUnsafe(sizeBytes);
     const { bytesRead } = await handle.read(bytes, 0, sizeBytes, this.#storedBytes);
-    if (bytesRead < sizeBytes) throw new Error('a file became shorter while it was stored');
+    if (bytesRead < sizeBytes) throw new Error('a file became shorter while it was being stored');
     const key = this.#newKey();
     await this.#parts.storage.put(key, toSource(bytes));
     this.#tail = [...this.#tail, { key, sizeBytes }];

@@ -269,7 +269,7 @@ async function* partsOfFile(
     const bytes = Buffer.allocUnsafe(Math.min(left, partBytes));
     for (let filled = 0; filled < bytes.length;) {
       const { bytesRead } = await handle.read(bytes, filled, bytes.length - filled);
-      if (bytesRead === 0) throw new Error('a file became shorter while it was stored');
+      if (bytesRead === 0) throw new Error('a file became shorter while it was being stored');
       filled += bytesRead;
     }
     yield { number, bytes };

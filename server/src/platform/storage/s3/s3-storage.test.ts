@@ -199,7 +199,7 @@ test('a bucket that cannot be used is one sentence without secrets', async () =>
     [{ bucket: 'nowhere' }, /"nowhere" at http:\S+ does not exist\. Create it/],
     [{ credentials: wrong }, /does not accept the credentials: SignatureDoesNotMatch/],
     [{ credentials: { ...wrong, accessKeyId: 'AKOTHER' } }, /InvalidAccessKeyId/],
-    [{ endpoint: 'http://127.0.0.1:1' }, /is out of reach: ECONNREFUSED/],
+    [{ endpoint: 'http://127.0.0.1:1' }, /is unreachable: ECONNREFUSED/],
   ];
   for (const [options, message] of cases) {
     await assert.rejects(openStorage(options), (error) => {

@@ -1,10 +1,9 @@
 /**
- * Storage in an S3 bucket, or in that of a compatible server. Objects have the same keys as on a disk,
- * below the prefix of the configuration; only the scratch area is local. Any number of machines may
- * share a bucket.
+ * Storage in an S3 bucket, or in one of a compatible server. Keys are the same as on disk, below
+ * the configured prefix; only the scratch area is local. Any number of machines may share a bucket.
  *
- * What a client was told is stored is in the bucket: every put returns after S3 has confirmed the
- * whole object. S3 reads back what was written at once, so there is nothing to sync.
+ * Acknowledged objects are in the bucket: every put returns only after S3 has confirmed the whole
+ * object. S3 has read-after-write consistency, so no sync is needed.
  */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -37,19 +36,19 @@ import { ResumingBody } from './resuming-body.ts';
 import { S3Pieces } from './s3-pieces.ts';
 import { minPartBytes, Puts } from './s3-put.ts';
 
-/** S3 refuses a signed request whose time is further away. */
+/** S3 rejects signed requests whose time differs more than this. */
 const maxClockSkewMs = 15 * 60_000;
-/** A copy inside S3 takes no more of one object. */
+/** Maximum size that a copy within S3 can have. */
 const maxCopyBytes = 5 * 2 ** 30;
 const maxJoinedParts = 10_000;
 const maxParallelPuts = 8;
-/** `/readyz` is asked more often than it is worth a request that costs money. */
+/** Caches the result for `/readyz`, because each check costs a billed request. */
 const checkedForMs = 5_000;
 
 /**
  * Opens the storage in a bucket, with its scratch area in a local folder.
  *
- * @throws StorageUnavailableError when the bucket can't be listed
+ * @throws {StorageUnavailableError} if the bucket cannot be listed
  */
 export async function openS3Storage(
   options: S3Options,
@@ -89,7 +88,7 @@ class S3Storage implements Storage {
   async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null> {
     keySegments(key);
     const header = range === undefined ? undefined : toHeader(range);
-    // S3 would ignore a range that makes no sense, and send everything.
+    // S3 would ignore an invalid range and send the whole object.
     if (header === null) return this.#readExactly(key, range, signal);
     const got = await this.#get(key, { Range: header }, signal);
     if (got === null) return null;
@@ -232,7 +231,7 @@ class S3Storage implements Storage {
     );
   }
 
-  /** Objects below a prefix, up to 1,000 at a time. */
+  /** Lists the objects below a prefix, up to 1,000 at a time. */
   async *#pages(prefix: string, signal?: AbortSignal): AsyncGenerator<StoredFile[]> {
     let token: { ContinuationToken?: string } = {};
     for (;;) {
@@ -244,7 +243,8 @@ class S3Storage implements Storage {
       );
       yield (page.Contents ?? []).flatMap((entry) => {
         const key = this.#bucket.keyOf(entry.Key ?? '');
-        // Consoles of S3 make empty objects that end in a slash, for folders; these aren't ours.
+        // S3 consoles create empty objects whose keys end with a slash to represent folders; these are not
+        // ours.
         return isKey(key) ? [describe(key, entry.Size ?? 0, entry)] : [];
       });
       if (page.NextContinuationToken === undefined) return;
@@ -277,7 +277,7 @@ class S3Storage implements Storage {
     const reopen = async (at: number): Promise<Readable> => {
       const rest = { Range: `bytes=${at}-${end - 1}`, IfMatch: file.etag };
       const again = await this.#get(key, rest, signal);
-      if (again === null || again === 'no range') throw new Error(`${key} is gone`);
+      if (again === null || again === 'no range') throw new Error(`${key} no longer exists`);
       return again.Body as Readable;
     };
     const stream = new ResumingBody(got.Body as Readable, offsetBytes, end, reopen);
@@ -286,10 +286,10 @@ class S3Storage implements Storage {
   }
 
   /**
-   * Reads a range by its first and last byte, because S3 has refused it, or has answered with other bytes: some
-   * servers do so when asked for the last bytes of an object. Null for an absent object.
+   * Reads a range by its first and last byte after S3 rejected it or returned other bytes, as some
+   * servers do for the last bytes of an object. Returns null if the object does not exist.
    *
-   * @throws RangeNotSatisfiableError, with the size of the object
+   * @throws {RangeNotSatisfiableError} with the size of the object
    */
   async #readExactly(
     key: string,
@@ -302,11 +302,11 @@ class S3Storage implements Storage {
     const exact = `bytes=${offsetBytes}-${offsetBytes + lengthBytes - 1}`;
     const got = await this.#get(key, { Range: exact, IfMatch: file.etag }, signal);
     if (got === null) return null;
-    if (got === 'no range') throw new Error(`S3 refused a range of ${key}`);
+    if (got === 'no range') throw new Error(`S3 rejected a range of ${key}`);
     const read = this.#toRead(key, got, signal);
     if (holds(read, range)) return read;
     read.stream.destroy();
-    throw new Error(`S3 answered with other bytes of ${key} than were asked for`);
+    throw new Error(`S3 returned a different range of ${key} than requested`);
   }
 }
 

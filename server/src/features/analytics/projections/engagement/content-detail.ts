@@ -6,7 +6,7 @@ export type Breakdown = Map<string, { plays: number; watchMs: number }>;
 export type ContentDetail = {
   /** Number of views by how far they got. Keys are seconds from `positionStep`. */
   readonly positions: Map<number, number>;
-  /** Where repeated runs within a view ended, for clips that loop. */
+  /** End positions of repeated runs within a view, for clips that loop. */
   readonly reruns: Map<number, number>;
   readonly devices: Breakdown;
   readonly countries: Breakdown;
@@ -33,7 +33,6 @@ export function positionStep(positionMs: number): number {
   return Math.min(second - (second % stepLength(second)), 4 * 3_600);
 }
 
-/** Seconds from this step to the next. */
 export function stepLength(second: number): number {
   if (second < 60) return 1;
   return second < 600 ? 10 : 60;

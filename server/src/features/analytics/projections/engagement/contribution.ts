@@ -157,15 +157,15 @@ export function watchOf(view: ViewState): ViewWatch {
 }
 
 /**
- * How far a view got. After the last progress event only a completion reveals anything, so a
- * completed view has reached its reported duration.
+ * The furthest position of a view. After the last progress event only a completion reveals
+ * anything, so a completed view has reached its reported duration.
  */
 export function reachedMs({ completions, positionMs, durationMs }: ViewState): number {
   return completions > 0 ? Math.max(positionMs, durationMs) : positionMs;
 }
 
 /**
- * Where the replays of a view ended: all but the last reached the end, and the remaining watch time
+ * End positions of a view's replays: all but the last reached the end, and the remaining watch time
  * is the last. Empty for views without replays or without a reported duration.
  */
 export function rerunsOf(view: ViewState): number[] {

@@ -18,7 +18,7 @@ import { audienceColumns, contentColumns, type Counts } from './contribution.ts'
 
 export type ContentKey = { organizationId: string; contentId: string };
 
-/** Which of these items exist. Each may be given only once. */
+/** Returns which of these items exist. Each may be given only once. */
 export async function selectExisting(tx: Tx, items: readonly ContentKey[]): Promise<ContentKey[]> {
   const { rows } = await sql<ContentKey>`
     select given.organization_id as "organizationId", given.content_id as "contentId"
@@ -70,7 +70,6 @@ type CounterTable<Row> = {
   keysOf: (rows: readonly Row[]) => RawBuilder<unknown>;
 };
 
-/** Adds to counters and deletes rows that have become all zeros. */
 async function addToCounters<Row extends { counts: Counts }>(
   tx: Tx,
   { table, names, keysOf }: CounterTable<Row>,

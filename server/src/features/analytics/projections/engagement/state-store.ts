@@ -33,7 +33,6 @@ export function generationOf(receivedAtMs: number): number {
 type Kept = { firstAt: number; generation: number };
 
 export type StateKind<State extends Kept> = RecordCodec<State> & {
-  /** The tables that generations use in rotation. */
   readonly tables: readonly [StateTableName, StateTableName, StateTableName];
   readonly remembered: number;
   readonly empty: () => State;

@@ -77,7 +77,7 @@ export async function writeReactions(tx: Tx, given: readonly ViewerReaction[]): 
   `.execute(tx);
 }
 
-/** Which of the given items a viewer currently likes, and which the viewer has saved. */
+/** Returns which of the given items a viewer currently likes, and which the viewer has saved. */
 export async function selectMarks(
   db: Db,
   organizationId: string,

@@ -54,7 +54,6 @@ export type MinuteSet = {
   readonly sketch: Buffer;
 };
 
-/** The existing sets of these minutes. */
 export async function selectMinuteSets(
   tx: Tx,
   minutes: readonly Omit<MinuteSet, 'sketch'>[],

@@ -13,8 +13,8 @@ export function usualRate({ liked, disliked }: Liking): number {
 }
 
 /**
- * How much a viewer likes something, in (0, 1): the odds ratio r between its rate, (liked +
- * k·usual) / (liked + disliked + k), and the viewer's usual rate, as r³ / (1 + r³). Neutral without
+ * A viewer's affinity to something, in (0, 1): the odds ratio r between its rate, (liked + k·usual)
+ * / (liked + disliked + k), and the viewer's usual rate, as r³ / (1 + r³). Neutral without
  * evidence, and for anything the viewer likes as much as everything else: watching everything to
  * the end says nothing about topics.
  */

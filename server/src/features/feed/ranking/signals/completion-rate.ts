@@ -28,9 +28,9 @@ export function smoothedRate({ plays, completions }: CompletionCounts, mean: num
 }
 
 /**
- * How well an item holds its viewers, in [0, 1]: the rank of its smoothed completion rate among
- * items of similar length. A clip of five seconds is easily watched to the end, so rates of
- * different lengths are never compared. Neutral if nothing in the bucket has been played.
+ * The completion signal of an item, in [0, 1]: the rank of its smoothed completion rate among items
+ * of similar length. A clip of five seconds is easily watched to the end, so rates of different
+ * lengths are never compared. Neutral if nothing in the bucket has been played.
  */
 export function completionRate(counts: CompletionCounts, { mean, rates }: DurationBucket): number {
   if (mean === null || rates.length === 0) return neutral;
@@ -41,7 +41,7 @@ export function completionRate(counts: CompletionCounts, { mean, rates }: Durati
   return ((below + upTo) / 2 + 1) / (rates.length + 2);
 }
 
-/** How many of the ascending rates are less than `rate`, or at most equal to it. */
+/** Number of ascending rates that are less than `rate`, or at most equal to it. */
 function countBelow(rates: readonly number[], rate: number, orEqual: boolean): number {
   let low = 0;
   let high = rates.length;

@@ -1,6 +1,6 @@
 import { neutral, type Affinities } from './affinity.ts';
 
-/** How much a viewer likes the author of an item, in (0, 1); neutral if either is unknown. */
+/** A viewer's affinity to the author of an item, in (0, 1); neutral if either is unknown. */
 export function creatorAffinity(author: string | null, affinities: Affinities): number {
   return author === null ? neutral : (affinities.get(author) ?? neutral);
 }

@@ -1,6 +1,6 @@
 /** Viewer activity on an item, as counts with a half-life of 48 hours. */
 export type EngagementCounts = {
-  /** How often it was shown: impressions, or plays if there are more. */
+  /** Number of times shown: impressions, or plays if there are more. */
   readonly shown: number;
   /** Likes + 2·saves + 3·shares. */
   readonly reactions: number;
@@ -31,11 +31,11 @@ export function usualRate(tags: readonly string[], { mean, tagRates }: Engagemen
 }
 
 /**
- * How readily viewers react to an item, in [0, 1]: the lower bound of Wilson's interval (Wilson
- * 1927, as in Miller's "How not to sort by average rating") of the smoothed rate (reactions +
- * m·usual) / (shown + m), placed between the organization's 5th and 95th percentile. `usual` is the
- * rate of items with the same tags (see `usualRate`), which predicts far more about a new item than
- * the overall mean. Neutral while all items are equal.
+ * The engagement signal of an item, in [0, 1]: the lower bound of Wilson's interval (Wilson 1927,
+ * as in Miller's "How not to sort by average rating") of the smoothed rate (reactions + m·usual) /
+ * (shown + m), placed between the organization's 5th and 95th percentile. `usual` is the rate of
+ * items with the same tags (see `usualRate`), which predicts far more about a new item than the
+ * overall mean. Neutral while all items are equal.
  */
 export function engagement(
   counts: EngagementCounts,

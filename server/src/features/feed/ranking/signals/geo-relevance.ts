@@ -21,9 +21,9 @@ export function mayBeShownIn(geo: GeoTargeting | null, country: string | null): 
 }
 
 /**
- * How relevant an item is to the viewer's country, in [0, 1]. A declaration decides: 1 for a listed
- * country, 0 for any other. Without one it is learned as lift / (1 + lift), where lift is the
- * country's share of the item's plays divided by its share of all plays, smoothed. Neutral if
+ * The relevance of an item to the viewer's country, in [0, 1]. A declaration decides: 1 for a
+ * listed country, 0 for any other. Without one it is learned as lift / (1 + lift), where lift is
+ * the country's share of the item's plays divided by its share of all plays, smoothed. Neutral if
  * nothing is known.
  */
 export function geoRelevance(

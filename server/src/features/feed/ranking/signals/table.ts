@@ -18,7 +18,7 @@ export type SignalContext = {
   readonly statistics: FeedItemStatistics;
   /** `statistics.signalsOf`, computed once for the signals of one entry. */
   readonly countedOf: FeedItemStatistics['signalsOf'];
-  /** How much the viewer likes tags and authors. */
+  /** The viewer's affinities to tags and authors. */
   readonly affinities: { readonly tags: Affinities; readonly authors: Affinities };
   /** The viewer's taste inferred from the behaviour of others, or null if unknown. */
   readonly taste: Taste | null;
@@ -50,7 +50,7 @@ export const signals = {
     defaultWeight: 0.25,
     maxWeight,
     label: 'Recency',
-    description: 'how new it is',
+    description: 'recency of the item',
   },
   engagement: {
     compute: (entry, { countedOf }) => countedOf(entry).engagement,
@@ -67,7 +67,7 @@ export const signals = {
     defaultWeight: 0.2,
     maxWeight,
     label: 'Topic affinity',
-    description: 'the viewer’s topics',
+    description: 'match with the viewer’s topics',
   },
   geoRelevance: {
     compute: ({ geo, stats }, { statistics, country }) =>
@@ -82,14 +82,14 @@ export const signals = {
     defaultWeight: 0.1,
     maxWeight,
     label: 'Completion rate',
-    description: 'how often it is watched to its end',
+    description: 'share of plays watched to the end',
   },
   creatorAffinity: {
     compute: (entry, { affinities }) => creatorAffinity(entry.author, affinities.authors),
     defaultWeight: 0.1,
     maxWeight,
     label: 'Creator affinity',
-    description: 'the viewer’s authors',
+    description: 'match with the viewer’s authors',
   },
 } as const satisfies Record<string, Signal>;
 

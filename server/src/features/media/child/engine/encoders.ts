@@ -20,7 +20,6 @@ import { check, received, required } from './engine.ts';
 
 export const AUDIO_SAMPLE_RATE = 48_000;
 export const AUDIO_BITRATE_BPS = 128_000;
-/** Samples per AAC frame. */
 export const AUDIO_FRAME_SAMPLES = 1024;
 /** Key frame interval. Every segment starts with a key frame, so a player can switch at each. */
 export const GOP_SECONDS = 2;

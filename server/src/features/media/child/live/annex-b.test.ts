@@ -23,5 +23,5 @@ test('the record holds profile, level and both parameter sets', () => {
   const record = avcRecord(Buffer.concat([longCode, sequence, longCode, picture]));
   const expected = `0164001effe10007${sequence.toString('hex')}010006${picture.toString('hex')}fdf8f800`;
   assert.equal(record.toString('hex'), expected);
-  assert.throws(() => avcRecord(Buffer.concat([longCode, sequence])), /unusual header/);
+  assert.throws(() => avcRecord(Buffer.concat([longCode, sequence])), /unsupported header/);
 });

@@ -42,7 +42,7 @@ export function avcRecord(header: Buffer): Buffer {
   const [sequence, ...more] = ofType(SEQUENCE_PARAMETERS);
   const [picture] = ofType(PICTURE_PARAMETERS);
   if (sequence === undefined || picture === undefined || more.length > 0) {
-    throw new Error('The encoder has an unusual header.');
+    throw new Error('The encoder produced an unsupported header.');
   }
   const lengthOf = ({ length }: Buffer) => Buffer.of(length >> 8, length & 255);
   const highProfile = Buffer.of(0xfd, 0xf8, 0xf8, 0);

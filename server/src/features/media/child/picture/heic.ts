@@ -151,7 +151,11 @@ function failure(code: number, subcode: number, detail: string): MediaError {
     return new MediaError('UNSUPPORTED_MEDIA', message, options);
   }
   if (code === UNSUPPORTED_FILE_TYPE || code === UNSUPPORTED_FEATURE) {
-    return new MediaError('UNSUPPORTED_MEDIA', 'This kind of HEIC image cannot be read.', options);
+    return new MediaError(
+      'UNSUPPORTED_MEDIA',
+      'This kind of HEIC image is not supported.',
+      options,
+    );
   }
-  return new MediaError('CORRUPT_MEDIA', 'The image is damaged or cut off.', options);
+  return new MediaError('CORRUPT_MEDIA', 'The image is damaged or truncated.', options);
 }

@@ -59,7 +59,6 @@ function editTicks(track: Buffer): number {
   return Math.max(0, list.version === 1 ? list.u64() : list.i32());
 }
 
-/** The tracks of an initialization segment by track id. */
 export function readTracks(init: Buffer): Map<number, FragmentTrack> {
   const tracks = new Map<number, FragmentTrack>();
   for (const { type, body } of boxes(child(init, 'moov'))) {

@@ -75,7 +75,6 @@ export class HlsOutput {
   #lastWrite: Promise<void> = Promise.resolve();
   /** Pictures since the last key frame, held back while they may be too few for a segment. */
   #held: Packet[] = [];
-  /** Whether the held pictures will start a new segment. */
   #startsSegment = false;
   #hasStarted = false;
 
@@ -163,7 +162,6 @@ export class HlsOutput {
     if (isLong) await this.#release();
   }
 
-  /** Writes the held pictures. */
   async #release(): Promise<void> {
     const packets = this.#held;
     this.#held = [];

@@ -1,4 +1,6 @@
-/** How far audio may be encoded ahead of video, in seconds. Waiting packets are held in memory. */
+/**
+ * Limits how far audio is encoded ahead of video, in seconds. Waiting packets are held in memory.
+ */
 const MAX_AHEAD_SECONDS = 30;
 
 /**
@@ -24,7 +26,6 @@ export class AudioPace {
     this.#wakeAll();
   }
 
-  /** Reports the end of the video. */
   end(): void {
     this.#isOver = true;
     this.#wakeAll();

@@ -76,7 +76,6 @@ class Progress {
   }
 }
 
-/** Writes the encoded parts in order. */
 class PartWriter {
   readonly #output: HlsOutput;
   readonly #maxAhead: number;
@@ -145,7 +144,7 @@ async function encodePart(
 function checkParameters(encoder: CodecContext, announced: CodecContext): void {
   const [own, common] = [encoder.extraData, announced.extraData];
   if (own === null || common === null || !own.equals(common)) {
-    throw new Error('The encoder of a part has other parameters than that of the whole.');
+    throw new Error('The encoder parameters of a part differ from those of the whole.');
   }
 }
 
@@ -222,7 +221,7 @@ async function* decodePart(
   stage: PartsStage,
 ): AsyncGenerator<Frame> {
   const { source, stream } = pictures;
-  if (!(await seek(pictures, seekSeconds))) throw new Error('The source can not be sought in.');
+  if (!(await seek(pictures, seekSeconds))) throw new Error('The source is not seekable.');
   const decoder = await openDecoder(stream, 1);
   const coverage = emptyCoverage();
   const options = { source, stream, decoder, maxSeconds: stage.maxSeconds, coverage };

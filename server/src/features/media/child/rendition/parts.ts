@@ -12,11 +12,10 @@ import type { Source } from '../source/source.ts';
  */
 export type VideoPart = {
   readonly index: number;
-  /** Number of the part's first picture in the rendition. */
   readonly startFrame: number;
   /** Number of the next part's first picture, or null for the last part. */
   readonly endFrame: number | null;
-  /** Where to start reading the source, in seconds from its start. */
+  /** Position at which to start reading the source, in seconds from its start. */
   readonly seekSeconds: number;
 };
 
@@ -29,8 +28,8 @@ const MAX_PIXELS = 9_000_000;
 /** Short enough to hold the encoded pictures of a few parts in memory. */
 const PART_SECONDS = 20;
 /**
- * How far before a part reading may start. With key frames further apart, parts would decode more
- * than they encode.
+ * Maximum distance before a part at which reading may start. With key frames further apart, parts
+ * would decode more than they encode.
  */
 const SEEK_LEADS_SECONDS = [1, 4, 12] as const;
 /** Containers with an index and timestamps that never restart. */
@@ -60,8 +59,9 @@ async function nextSeconds(pictures: OpenTrack): Promise<number | null> {
 }
 
 /**
- * Where to start reading so that the picture shown at `seconds` is decoded. Indexes are in decoding
- * order, so the key frame found by a seek may be presented later than requested.
+ * Returns the position at which to start reading so that the picture shown at `seconds` is decoded.
+ * Indexes are in decoding order, so the key frame found by a seek may be presented later than
+ * requested.
  */
 async function findSeek(pictures: OpenTrack, seconds: number): Promise<number | null> {
   for (const lead of SEEK_LEADS_SECONDS) {

@@ -27,7 +27,6 @@ const SHORT_START_SECONDS = 1;
 const SHORT_START_SLACK = 2;
 
 type Expected = {
-  /** Duration of the item. */
   readonly durationSeconds: number;
   readonly hasSound: boolean;
   readonly hasShortStart: boolean;
@@ -47,7 +46,7 @@ export async function verifyRendition(
   expected: Expected,
 ): Promise<CutPoints> {
   const problem = (detail: string): MediaError =>
-    new MediaError('PROCESSING_FAILED', 'What was made of the file does not play.', {
+    new MediaError('PROCESSING_FAILED', 'The processed file does not play.', {
       detail: `rendition ${rendition.name}: ${detail}`,
       retryable: false,
     });
@@ -169,7 +168,7 @@ export function verifyAlignment(renditions: ReadonlyMap<string, CutPoints>): voi
         (cut, index) => Math.abs(cut - (firstCuts[index] ?? 0)) <= MAX_MISALIGNMENT_SECONDS,
       );
     if (isAligned) continue;
-    throw new MediaError('PROCESSING_FAILED', 'What was made of the file does not play.', {
+    throw new MediaError('PROCESSING_FAILED', 'The processed file does not play.', {
       detail: `the segments of ${name} are not those of ${firstName}`,
       retryable: false,
     });

@@ -96,7 +96,7 @@ function energy(samples: Float32Array, start: number): number {
   return sum;
 }
 
-/** How well the frame repeats at the best lag for a voice, from 0 (not at all) to 1 (exactly). */
+/** Periodicity of the frame at the best lag for a voice, from 0 (none) to 1 (exact). */
 function periodicity(samples: Float32Array, start: number): number {
   const own = energy(samples, start);
   let best = 0;

@@ -126,7 +126,7 @@ export function chooseTracks(container: FormatContext): TrackChoice {
   if (video.best === null && video.unknown !== null) throw unsupported('picture', video.unknown);
   if (video.best === null && audio.best === null) {
     if (audio.unknown !== null) throw unsupported('sound', audio.unknown);
-    throw new MediaError('UNSUPPORTED_MEDIA', 'The file has neither a picture nor sound.');
+    throw new MediaError('UNSUPPORTED_MEDIA', 'The file has neither video nor audio.');
   }
   if (video.best !== null) checkColors(video.best);
   const lostSound =

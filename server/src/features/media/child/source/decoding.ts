@@ -188,7 +188,7 @@ function pastTheEnd(source: Source): MediaError {
   return source.declaredSeconds === null
     ? new MediaError('TOO_LONG', 'The recording is longer than allowed.')
     : new MediaError('CORRUPT_MEDIA', DAMAGED, {
-        detail: 'a frame lies far behind the declared end',
+        detail: 'a frame lies far beyond the declared end',
       });
 }
 

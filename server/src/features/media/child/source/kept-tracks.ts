@@ -1,4 +1,4 @@
-/** Which additional tracks a rendition can hold, and their names. */
+/** Selects the additional tracks that a rendition can contain, and names them. */
 import type { Stream } from 'node-av/lib';
 import {
   AV_CODEC_ID_ASS,

@@ -34,7 +34,6 @@ const MAX_DECODED_PIXELS = MAX_PIXELS * 1.1;
 const PROBE_BYTES = 10_000_000;
 const PROBE_MICROSECONDS = 10 * MICROSECONDS;
 
-/** A stream of the source that will be decoded. */
 export type SourceStream = {
   readonly stream: Stream;
   readonly decoder: Codec;
@@ -153,7 +152,7 @@ export async function openSource(
   const { format, sizeBytes } = await sniffFile(path);
   if (sizeBytes === 0) throw new MediaError('CORRUPT_MEDIA', 'The file is empty.');
   if (format === null) {
-    throw new MediaError('UNSUPPORTED_MEDIA', 'The file is neither a video nor a sound recording.');
+    throw new MediaError('UNSUPPORTED_MEDIA', 'The file is neither video nor audio.');
   }
   const missing = await missingEnd(path, format.container, sizeBytes);
   if (missing !== null) throw new MediaError('CORRUPT_MEDIA', DAMAGED, { detail: missing });
@@ -266,11 +265,11 @@ function placeTracks(container: FormatContext, choice: TrackChoice, survey: Surv
 function warningsOf({ lostSound }: TrackChoice, survey: Survey | null): SourceWarning[] {
   const warnings: SourceWarning[] = [];
   if (lostSound !== null) {
-    const message = `The codec of the sound is not supported: ${lostSound}. The item is silent.`;
+    const message = `The audio codec is not supported: ${lostSound}. The item is silent.`;
     warnings.push({ code: 'SOUND_NOT_SUPPORTED', message });
   }
   if (survey !== null && survey.jumps > 0) {
-    const message = 'The clock of the file jumps. What lies behind a jump follows at once.';
+    const message = 'The timestamps of the file jump. The gaps were removed.';
     warnings.push({ code: 'CLOCK_JUMPS', message });
   }
   return warnings;

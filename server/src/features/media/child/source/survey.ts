@@ -25,9 +25,7 @@ export type Shift = { readonly fromPacket: number; readonly seconds: number };
 /** Information about tracks, by index, gathered from a file's packets without decoding. */
 export type Survey = {
   readonly spans: ReadonlyMap<number, Span>;
-  /** Number of clock jumps in the file. */
   readonly jumps: number;
-  /** The end of the last packet of any track, in seconds. */
   readonly endSeconds: number;
 };
 

@@ -82,7 +82,7 @@ function pictureSource(clip: ClipSpec): string {
     case 'layers':
       return layeredPicture(clip);
     case 'none':
-      throw new Error('An audio-only clip has no picture.');
+      throw new Error('An audio-only clip has no video.');
     default:
       return clip.source satisfies never;
   }
@@ -95,7 +95,7 @@ function layeredPicture({ layers = [], frameRate, width, height }: ClipSpec): st
   const still = (file: string) =>
     `movie=${path.basename(file)},format=yuva420p,loop=-1:1,settb=1/${frameRate},setpts=N`;
   const [ground, ...moving] = layers;
-  if (ground === undefined) throw new Error('A clip of layers needs one.');
+  if (ground === undefined) throw new Error('A layered clip requires at least one layer.');
   const place = (speed: number, length: number) =>
     speed === 0 ? '0' : escaped(`-mod(mod(t*${speed},${length})+${length},${length})`);
   const sources = moving.map(({ file }, index) => `${still(file)}[layer${index}];`);
@@ -106,7 +106,7 @@ function layeredPicture({ layers = [], frameRate, width, height }: ClipSpec): st
   return [...sources, `${still(ground.file)},format=yuv420p`, ...overlays].join('');
 }
 
-/** How a clip's video is encoded. */
+/** Encoding options of a clip's video. */
 type PictureCodec = {
   readonly encoder: FFVideoEncoder;
   readonly pixelFormat: { readonly id: AVPixelFormat; readonly name: string };

@@ -49,7 +49,6 @@ export async function convertImage({
   }
 }
 
-/** Writes an upright image as video thumbnails, then deletes it. */
 async function thumbnailsOf(image: string, outputDir: string): Promise<ImageResult> {
   const { data, info } = await sharp(image).raw().toBuffer({ resolveWithObject: true });
   const { width, height } = info;
@@ -85,7 +84,7 @@ function translate(error: unknown, maxPixels: number): MediaError {
   const [code, message] = /pixel limit/i.test(detail)
     ? (['UNSUPPORTED_MEDIA', `The image has more than ${maxPixels} pixels.`] as const)
     : /unsupported|no decode|codec/i.test(detail)
-      ? (['UNSUPPORTED_MEDIA', 'This kind of image cannot be read here.'] as const)
-      : (['CORRUPT_MEDIA', 'The image is damaged or cut off.'] as const);
+      ? (['UNSUPPORTED_MEDIA', 'This kind of image is not supported.'] as const)
+      : (['CORRUPT_MEDIA', 'The image is damaged or truncated.'] as const);
   return new MediaError(code, message, { detail, retryable: false });
 }

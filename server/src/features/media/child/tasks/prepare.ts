@@ -71,7 +71,8 @@ function checkCoverage(source: Source, { video, audio }: TranscodeResult): void 
   // Screen recorders write empty audio tracks; such a file counts as silent video.
   if (source.video === null || audio.packets > 0) checkStream('audio', source.audio, audio);
   const isStill = STILL_CONTAINERS.has(source.format.container) && video.frames === 1;
-  if (isStill) throw new MediaError('UNSUPPORTED_MEDIA', 'The file holds a single picture.');
+  if (isStill)
+    throw new MediaError('UNSUPPORTED_MEDIA', 'The file contains only a single picture.');
 }
 
 /** Image containers, which may hold one picture or an animation. */

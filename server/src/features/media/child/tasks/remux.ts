@@ -50,7 +50,7 @@ export async function remux(): Promise<object> {
   const input = await openInput();
   const lanes = chooseStreams(input).map((stream) => openLane(stream));
   if (lanes.length === 0) {
-    throw new MediaError('UNSUPPORTED_MEDIA', 'The encoder sends neither pictures nor sound.');
+    throw new MediaError('UNSUPPORTED_MEDIA', 'The encoder sends neither video nor audio.');
   }
   const output = await openOutput(lanes);
   for (;;) {
@@ -125,7 +125,7 @@ function chooseStreams(input: FormatContext): Stream[] {
   }
   for (const { codecpar } of chosen) {
     if (FILTERS.has(codecpar.codecId)) continue;
-    throw new MediaError('UNSUPPORTED_MEDIA', 'Only H.264, HEVC and AAC are taken by SRT.');
+    throw new MediaError('UNSUPPORTED_MEDIA', 'SRT supports only H.264, HEVC and AAC.');
   }
   return chosen;
 }

@@ -1,4 +1,3 @@
-/** Helpers for writing corpus recipes. */
 import type { AudioRecipe, Expected, Recipe, StreamRecipe, VideoRecipe } from './recipe.ts';
 
 export type Options = Readonly<Record<string, string | number>>;

@@ -85,7 +85,7 @@ function webhookSection(webhook) {
       'div',
       { className: 'bar' },
       element('label', {}, 'Failed since ', since),
-      button('Send again what failed', async () => {
+      button('Resend failed deliveries', async () => {
         const body = { since: new Date(since.value).toISOString() };
         const { data } = await ask(`/${id}/recover`, 'POST', body);
         message.textContent = `${data.recovered} deliveries are sent again.`;

@@ -15,7 +15,6 @@ import { createDrivers } from './drivers.ts';
 
 /** A real server and its contents. */
 export type Subject = {
-  /** Where it listens. */
   readonly port: number;
   /** The URL of a webhook that reaches it at a port. */
   readonly url: (port: number) => string;
@@ -23,7 +22,7 @@ export type Subject = {
   readonly credentials: Credentials;
   /** Messages received so far. Headers are null if the destination has none. */
   readonly received: () => Promise<readonly { id: string; body: string; headers: object | null }[]>;
-  /** How many copies arrive if one message is sent twice. */
+  /** Number of copies that arrive if one message is sent twice. */
   readonly repeats: 1 | 2;
   /** A destination on the same server that accepts nothing, and the resulting failure. */
   readonly closed: { destination: Destination; failure: string | number };

@@ -95,7 +95,7 @@ function failureOf(error: unknown): DestinationError {
   const codes = chain.map((one) => ('code' in one ? String(one.code) : ''));
   const failed = (failure: DestinationError['failure'], message?: string) =>
     new DestinationError(failure, message ?? chain[0]?.message ?? String(error), error);
-  if (is(errors.NoRespondersError)) return failed('rejected', 'no stream takes the subject');
+  if (is(errors.NoRespondersError)) return failed('rejected', 'no stream accepts the subject');
   if (is(JetStreamApiError, errors.AuthorizationError, errors.PermissionViolationError)) {
     return failed('rejected');
   }

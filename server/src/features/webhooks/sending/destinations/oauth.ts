@@ -106,11 +106,11 @@ function tokenOf(status: number, body: Buffer, requestedAt: number): Token {
   try {
     answer = JSON.parse(body.toString('utf8')) as typeof answer;
   } catch {
-    throw refused('the answer is no JSON');
+    throw refused('the response is not JSON');
   }
   const { access_token: token, expires_in: lifeS } = answer ?? {};
   if (typeof token !== 'string' || !/^[\x21-\x7e]{1,16384}$/.test(token)) {
-    throw refused('the answer holds none');
+    throw refused('the response contains no token');
   }
   const seconds = typeof lifeS === 'number' && lifeS > 0 ? Math.min(lifeS, maxLifeS) : defaultLifeS;
   return { token, endsAt: requestedAt + seconds * 1_000 };

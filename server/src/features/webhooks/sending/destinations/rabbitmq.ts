@@ -20,7 +20,6 @@ import {
 const connectTimeoutMs = 10_000;
 const heartbeatS = 10;
 
-/** A channel with publisher confirms. */
 class RabbitChannel implements Connection {
   readonly #connection: ChannelModel;
   readonly #channel: ConfirmChannel;
@@ -55,7 +54,7 @@ class RabbitChannel implements Connection {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const onConfirm = (error: unknown): void => {
       const isReturned = this.#returned.delete(deliveryId);
-      if (isReturned) reject(new DestinationError('rejected', 'no queue takes the message'));
+      if (isReturned) reject(new DestinationError('rejected', 'no queue accepts the message'));
       else if (error !== null && error !== undefined) reject(this.#error ?? error);
       else resolve();
     };
