@@ -103,7 +103,7 @@ test('what the viewer does not want, or has left the index, is not explored', as
   );
   const parts = partsOf(items, { viewer, random: createRandom(4) });
   parts.index.statistics.refresh(nowMs);
-  await parts.index.apply([item(4, { revision: 2, isMember: false })]);
+  await parts.index.apply([{ ...item(4, { revision: 2 }), isMember: false }]);
   const drawn = new Set<number>();
   for (let round = 0; round < 30; round += 1) {
     for (const { serialNumber } of drawExplorations(new Choice(parts))) drawn.add(serialNumber);
