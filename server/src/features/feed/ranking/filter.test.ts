@@ -84,6 +84,18 @@ test('the shortest list that a filter names is walked', () => {
   }
 });
 
+test('the lists of several rare tags are merged, newest first', () => {
+  const tagsOf = (at: number) => (at % 10 === 0 ? ['a'] : at % 10 === 5 ? ['b'] : []);
+  const items = Array.from({ length: 100 }, (_, at) => item(at + 1, { tags: tagsOf(at) }));
+  const index = new OrganizationIndex(items);
+  const { numbers, visits } = visited(index, { ...noFilter, tags: ['a', 'b'] });
+  assert.deepEqual(
+    numbers,
+    Array.from({ length: 20 }, (_, at) => 96 - 5 * at),
+  );
+  assert.equal(visits, 20, 'nothing else is visited');
+});
+
 test('there is no filter only where no field is set', () => {
   assert.equal(hasNoFilter(noFilter), true);
   for (const one of [{ tags: [] }, { section: 'a' }, { author: 'a' }, { contentType: 'video' }]) {

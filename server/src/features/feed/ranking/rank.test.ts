@@ -7,8 +7,10 @@ import { ViewerProfile } from '../viewers/viewer-profile.ts';
 import { Choice, type ChoiceParts } from './choice.ts';
 import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { explain, rank } from './rank.ts';
+import { weightedSum } from './scorer.ts';
 import { signalNames } from './signals/table.ts';
 import { item, nowMs, partsOf, viewerOf } from './testing/small-world.ts';
+import { baseWeights } from './weights.ts';
 
 const ruleOf = (factor: number, author: string): EditorialRule => ({
   type: factor > 1 ? 'boost' : 'suppress',
@@ -77,5 +79,10 @@ test('the reasons are what others say, the rules, the viewer, and the two strong
     (a, b) => (plain.contributions[b] ?? 0) - (plain.contributions[a] ?? 0),
   );
   assert.deepEqual(plain.reasons, strongest.slice(0, 2));
+  for (const name of signalNames) {
+    const weights = { ...baseWeights, [name]: 1_000 };
+    const { reasons: found } = explained(partsOf(items, { scorer: weightedSum(weights) }), 2);
+    assert.equal(found[0], name, 'the heaviest signal');
+  }
   for (const signal of Object.values(plain.signals)) assert.ok(signal >= 0 && signal <= 1);
 });
