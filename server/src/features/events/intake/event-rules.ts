@@ -1,9 +1,9 @@
 /**
- * What an event of each kind must contain in `data`. The documentation is generated from this
- * table.
+ * The kinds of events, and what an event of each kind must contain in `data`. Validation, the API
+ * description and the documentation are derived from this table.
  */
+import { isCustomKind, type CustomKind } from '../custom-kinds.ts';
 import { scopes } from '../labels.ts';
-import { eventKinds, isCustomKind, type CustomKind, type EventKind } from '../logged-event.ts';
 
 /** A constraint on a value; `expected` completes "must be …". */
 export type FieldType = {
@@ -77,10 +77,12 @@ function optional(name: string, type: FieldType, about: string): FieldRule {
 }
 
 /**
- * The fields of `data` by kind. `swipe` is also accepted with the names of the event table; see
- * `useEarlierNames` in event-parser.ts. Its `fromContentId` must be an item, like `contentId`.
+ * The fields of `data` by kind. `unlike` and `unsave` reverse `like` and `save`; `notInterested`
+ * and `report` are reversed with `data.undo`. `swipe` is also accepted with the names of the event
+ * table; see `useEarlierNames` in event-parser.ts. Its `fromContentId` must be an item, like
+ * `contentId`.
  */
-export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
+const rulesByKind = {
   impression: [
     required('position', whole, 'Place in the feed, the first is 0'),
     optional(
@@ -139,7 +141,15 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
     required('errorCode', text, 'Code of the player'),
     required('errorMessage', anyText, 'What it says'),
   ],
-};
+} satisfies Record<string, readonly FieldRule[]>;
+
+export type EventKind = keyof typeof rulesByKind;
+export const eventKinds = Object.keys(rulesByKind) as readonly EventKind[];
+export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = rulesByKind;
+
+export function isEventKind(text: string): text is EventKind {
+  return Object.hasOwn(dataRules, text);
+}
 
 /**
  * Whether a position lies within the item. Players round, and run slightly past the end. A duration

@@ -1,7 +1,15 @@
 /** The metrics of each item on each day that has any. */
 import { dayMs } from '../../../platform/time.ts';
-import { readDailyMetrics, readFilteredDailyMetrics } from '../../analytics/analytics.ts';
+import {
+  byCountMetric,
+  readDailyMetrics,
+  readFilteredDailyMetrics,
+} from '../../analytics/analytics.ts';
 import { rowOf, type Column, type DatasetReader } from './dataset.ts';
+
+const countColumns = Object.values(
+  byCountMetric((name, about): Column => ({ name, type: 'integer', about })),
+);
 
 const columns: readonly Column[] = [
   { name: 'date', type: 'string', about: 'The day, such as `2026-01-31`.' },
@@ -19,9 +27,7 @@ const columns: readonly Column[] = [
   { name: 'averageWatchTime', type: 'number', about: 'Seconds of a play.' },
   { name: 'completionRate', type: 'number', about: 'Completions by plays.' },
   { name: 'engagementRate', type: 'number', about: 'Viewers who reacted, by unique viewers.' },
-  { name: 'likes', type: 'integer', about: 'Likes of that day.' },
-  { name: 'shares', type: 'integer', about: 'Shares.' },
-  { name: 'saves', type: 'integer', about: 'Saves of that day.' },
+  ...countColumns,
   { name: 'swipesAway', type: 'integer', about: 'Views that ended by a swipe.' },
   { name: 'views', type: 'integer', about: 'Views, whether or not they played.' },
   { name: 'engagedViews', type: 'integer', about: 'Views that were watched for long enough.' },

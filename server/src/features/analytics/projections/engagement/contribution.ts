@@ -1,19 +1,7 @@
 /** Contributions of views and sessions to the counters, as pure functions of their state. */
-import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
+import { countedColumns } from './counted-kinds.ts';
 import type { SessionState } from './session-state.ts';
 import { hasStarted, watchMsOf, type ViewState } from './view-state.ts';
-
-/** Columns that count distinct events, each in the period of the event. */
-const plainColumns = [
-  'impressions',
-  'plays',
-  'completions',
-  'likes',
-  'shares',
-  'saves',
-  'swipes_away',
-  'unlikes',
-] as const;
 
 /** Columns derived from views, each in the period in which the view began. */
 const viewColumns = [
@@ -36,8 +24,11 @@ const viewColumns = [
   'replays',
 ] as const;
 
-/** The columns of content_counter, in the order of a row of counts. */
-export const contentColumns = [...plainColumns, ...viewColumns] as const;
+/**
+ * The columns of content_counter, in the order of a row of counts. Those of kinds count distinct
+ * events, each in the period of the event.
+ */
+export const contentColumns = [...countedColumns, ...viewColumns] as const;
 /** audience_counter has two more columns. */
 export const audienceColumns = [...contentColumns, 'sessions', 'session_ms'] as const;
 
@@ -59,39 +50,6 @@ export function emptyContentCounts(): Counts {
 
 export function emptyAudienceCounts(): Counts {
   return new Float64Array(audienceColumns.length);
-}
-
-/** The column that counts a kind of event, or null for kinds counted only through views. */
-export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)[number] | null {
-  switch (kind) {
-    case 'impression':
-      return 'impressions';
-    case 'playStart':
-      return 'plays';
-    case 'completion':
-      return 'completions';
-    case 'like':
-      return 'likes';
-    case 'share':
-      return 'shares';
-    case 'save':
-      return 'saves';
-    case 'swipe':
-      return 'swipes_away';
-    case 'unlike':
-      return 'unlikes';
-    case 'unsave':
-    case 'notInterested':
-    case 'report':
-    case 'watchProgress':
-    case 'rebuffer':
-    case 'qualityChange':
-    case 'error':
-      return null;
-    default:
-      kind satisfies CustomKind;
-      return null;
-  }
 }
 
 /** A viewer who has watched this long has stayed past the opening. */
@@ -125,7 +83,7 @@ function countView(view: ViewState): ViewCounts {
     watched_share: isMeasured ? watchedShare(watchMs, view.durationMs) : 0,
     hooked_views: count(isWatched && watchMs >= hookMs),
     engaged_views: count(isWatched && (watchMs >= engagedMs || view.completions > 0)),
-    swiped_views: count(isWatched && view.swipes > 0 && watchMs < hookMs),
+    swiped_views: count(isWatched && view.swipes_away > 0 && watchMs < hookMs),
     replayed_views: count(replays > 0),
     replays,
   };
@@ -192,14 +150,7 @@ export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1
 }
 
 export function addViewEvents(counts: Counts, view: ViewState): void {
-  addTo(counts, 'impressions', view.impressions);
-  addTo(counts, 'plays', view.plays);
-  addTo(counts, 'completions', view.completions);
-  addTo(counts, 'likes', view.likes);
-  addTo(counts, 'shares', view.shares);
-  addTo(counts, 'saves', view.saves);
-  addTo(counts, 'swipes_away', view.swipes);
-  addTo(counts, 'unlikes', view.unlikes);
+  for (const column of countedColumns) addTo(counts, column, view[column]);
 }
 
 /**

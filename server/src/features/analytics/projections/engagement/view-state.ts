@@ -18,7 +18,8 @@
  * watching.
  */
 import { hourMs } from '../../../../platform/time.ts';
-import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
+import type { LoggedEvent } from '../../../events/events.ts';
+import { countedColumnOf, countedColumns, noKindCounts, type KindCounts } from './counted-kinds.ts';
 import {
   addLabels,
   addViewLabels,
@@ -32,21 +33,14 @@ import {
 import type { Segment } from './segments.ts';
 
 export type ViewState = Segment &
-  ViewLabels & {
+  ViewLabels &
+  KindCounts & {
     /** The latest generation in which it was touched; see state-store.ts. */
     generation: number;
-    impressions: number;
-    plays: number;
     progressReports: number;
-    completions: number;
     errors: number;
     stalls: number;
     stallMs: number;
-    swipes: number;
-    likes: number;
-    shares: number;
-    saves: number;
-    unlikes: number;
     /** The largest watch time reported by an event; −1 if none. */
     toldWatchMs: number;
     positionMs: number;
@@ -79,18 +73,11 @@ export function emptyView(generation = 0): ViewState {
     firstAt: Infinity,
     lastAt: -Infinity,
     generation,
-    impressions: 0,
-    plays: 0,
+    ...noKindCounts,
     progressReports: 0,
-    completions: 0,
     errors: 0,
     stalls: 0,
     stallMs: 0,
-    swipes: 0,
-    likes: 0,
-    shares: 0,
-    saves: 0,
-    unlikes: 0,
     toldWatchMs: -1,
     positionMs: 0,
     durationMs: 0,
@@ -123,13 +110,13 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
   if (country !== undefined) view.country = earlierOf(view.country, country, at);
   addLabels(view, event, at);
   addViewLabels(view, event);
+  const column = countedColumnOf(event.event);
+  if (column !== null) view[column] += 1;
   switch (event.event) {
     case 'impression':
-      view.impressions += 1;
       view.visibleMs = Math.max(view.visibleMs, millisecondsOf(data['visibleSeconds']));
       break;
     case 'playStart':
-      view.plays += 1;
       addWatchHour(view, hour);
       addStartup(view, wholeMilliseconds(data['startupTime']), at);
       break;
@@ -141,14 +128,12 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
       addWatchTime(view, data['watchTime']);
       break;
     case 'completion':
-      view.completions += 1;
       if (data['looped'] === true) view.loopedCompletions += 1;
       view.loopCount = Math.max(view.loopCount, wholeNumber(data['loopCount']));
       addWatchHour(view, hour);
       addWatchTime(view, data['watchTime']);
       break;
     case 'swipe':
-      view.swipes += 1;
       addWatchTime(view, data['watchTimeOnFrom'] ?? data['watchTime']);
       break;
     case 'rebuffer':
@@ -158,25 +143,8 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
     case 'error':
       view.errors += 1;
       break;
-    case 'like':
-      view.likes += 1;
-      break;
-    case 'share':
-      view.shares += 1;
-      break;
-    case 'save':
-      view.saves += 1;
-      break;
-    case 'unlike':
-      view.unlikes += 1;
-      break;
-    case 'unsave':
-    case 'notInterested':
-    case 'report':
-    case 'qualityChange':
-      break;
+    // Of other kinds, a view has at most a count.
     default:
-      event.event satisfies CustomKind;
   }
 }
 
@@ -196,22 +164,15 @@ export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
 /** The state of the events of both. They must be disjoint. */
 export function mergeViews(a: ViewState, b: ViewState): ViewState {
   const startup = isEarlierStart(a, b.startupMs, b.startupAt) ? b : a;
-  return {
+  const merged = {
     firstAt: Math.min(a.firstAt, b.firstAt),
     lastAt: Math.max(a.lastAt, b.lastAt),
     generation: Math.max(a.generation, b.generation),
-    impressions: a.impressions + b.impressions,
-    plays: a.plays + b.plays,
+    ...noKindCounts,
     progressReports: a.progressReports + b.progressReports,
-    completions: a.completions + b.completions,
     errors: a.errors + b.errors,
     stalls: a.stalls + b.stalls,
     stallMs: Math.min(a.stallMs + b.stallMs, maxStallMs),
-    swipes: a.swipes + b.swipes,
-    likes: a.likes + b.likes,
-    shares: a.shares + b.shares,
-    saves: a.saves + b.saves,
-    unlikes: a.unlikes + b.unlikes,
     toldWatchMs: Math.max(a.toldWatchMs, b.toldWatchMs),
     positionMs: Math.max(a.positionMs, b.positionMs),
     durationMs: Math.max(a.durationMs, b.durationMs),
@@ -229,6 +190,8 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     startupAt: startup.startupAt,
     quartersAhead: 0,
   };
+  for (const column of countedColumns) merged[column] = a[column] + b[column];
+  return merged;
 }
 
 function addStartup(view: ViewState, ms: number, at: number): void {
