@@ -26,10 +26,10 @@ const table = {
 export type CountedColumn = keyof typeof table;
 export const countedColumns = Object.keys(table) as readonly CountedColumn[];
 
-export type KindCounts = Record<CountedColumn, number>;
-export const noKindCounts = Object.freeze(
-  Object.fromEntries(countedColumns.map((column) => [column, 0])),
-) as Readonly<KindCounts>;
+/** The place of each column in the counts of a view, and in a row of counters. */
+export const countedIndex = Object.fromEntries(
+  countedColumns.map((column, index) => [column, index]),
+) as Readonly<Record<CountedColumn, number>>;
 
 /** The columns that are metrics of the same name. The formulas of reports use the others. */
 export type CountMetric = {

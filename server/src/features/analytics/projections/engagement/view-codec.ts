@@ -1,5 +1,5 @@
 /** Binary format of view states: little-endian numbers at fixed offsets. */
-import { countedColumns, noKindCounts, type CountedColumn } from './counted-kinds.ts';
+import { countedColumns, type CountedColumn } from './counted-kinds.ts';
 import {
   labelBytes,
   readEarliest,
@@ -15,7 +15,7 @@ const labelsAt = 168;
 const laterCountsAt = labelsAt + viewLabels.length * labelBytes;
 const countBytes = 4;
 
-/** Where the counts are that came first. All others follow the labels. */
+/** Offsets of the counts of the first version. Counts of kinds added later follow the labels. */
 const firstOffsets: Readonly<Partial<Record<CountedColumn, number>>> = {
   impressions: 20,
   plays: 24,
@@ -27,10 +27,9 @@ const firstOffsets: Readonly<Partial<Record<CountedColumn, number>>> = {
   unlikes: 164,
 };
 const laterColumns = countedColumns.filter((column) => firstOffsets[column] === undefined);
-const countOffsets = countedColumns.map((column): [CountedColumn, number] => [
-  column,
-  firstOffsets[column] ?? laterCountsAt + laterColumns.indexOf(column) * countBytes,
-]);
+const countOffsets = countedColumns.map(
+  (column) => firstOffsets[column] ?? laterCountsAt + laterColumns.indexOf(column) * countBytes,
+);
 export const viewBytes = laterCountsAt + laterColumns.length * countBytes;
 
 export function writeView(view: ViewState, bytes: Buffer, at: number): void {
@@ -56,17 +55,20 @@ export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   bytes.writeDoubleLE(view.startupAt, at + 112);
   writeLabel(view.entryPoint, bytes, at + 120);
   writeLabel(view.appVersion, bytes, at + 136);
-  for (const [column, offset] of countOffsets) bytes.writeUInt32LE(view[column], at + offset);
+  for (let index = 0; index < countOffsets.length; index += 1) {
+    bytes.writeUInt32LE(view.counts[index] ?? 0, at + (countOffsets[index] ?? 0));
+  }
   for (const [index, name] of viewLabels.entries()) {
     writeLabel(view[name], bytes, at + labelsAt + index * labelBytes);
   }
 }
 
 export function readView(bytes: Buffer, at: number): ViewState {
-  const view = {
+  return {
     firstAt: bytes.readDoubleLE(at),
     lastAt: bytes.readDoubleLE(at + 8),
     generation: bytes.readUInt32LE(at + 16),
+    counts: countOffsets.map((offset) => bytes.readUInt32LE(at + offset)),
     progressReports: bytes.readUInt32LE(at + 28),
     errors: bytes.readUInt32LE(at + 36),
     stalls: bytes.readUInt32LE(at + 40),
@@ -86,10 +88,7 @@ export function readView(bytes: Buffer, at: number): ViewState {
     entryPoint: readLabel(bytes, at + 120),
     appVersion: readLabel(bytes, at + 136),
     ...readViewLabels(bytes, at + labelsAt),
-    ...noKindCounts,
   };
-  for (const [column, offset] of countOffsets) view[column] = bytes.readUInt32LE(at + offset);
-  return view;
 }
 
 function readViewLabels(bytes: Buffer, at: number): ViewLabels {

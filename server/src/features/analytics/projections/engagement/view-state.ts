@@ -19,7 +19,12 @@
  */
 import { hourMs } from '../../../../platform/time.ts';
 import type { LoggedEvent } from '../../../events/events.ts';
-import { countedColumnOf, countedColumns, noKindCounts, type KindCounts } from './counted-kinds.ts';
+import {
+  countedColumnOf,
+  countedColumns,
+  countedIndex,
+  type CountedColumn,
+} from './counted-kinds.ts';
 import {
   addLabels,
   addViewLabels,
@@ -33,10 +38,11 @@ import {
 import type { Segment } from './segments.ts';
 
 export type ViewState = Segment &
-  ViewLabels &
-  KindCounts & {
+  ViewLabels & {
     /** The latest generation in which it was touched; see state-store.ts. */
     generation: number;
+    /** How many events of each counted kind it has, by `countedIndex`; see `countOf`. */
+    counts: number[];
     progressReports: number;
     errors: number;
     stalls: number;
@@ -73,7 +79,7 @@ export function emptyView(generation = 0): ViewState {
     firstAt: Infinity,
     lastAt: -Infinity,
     generation,
-    ...noKindCounts,
+    counts: countedColumns.map(() => 0),
     progressReports: 0,
     errors: 0,
     stalls: 0,
@@ -111,7 +117,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
   addLabels(view, event, at);
   addViewLabels(view, event);
   const column = countedColumnOf(event.event);
-  if (column !== null) view[column] += 1;
+  if (column !== null) view.counts[countedIndex[column]] = countOf(view, column) + 1;
   switch (event.event) {
     case 'impression':
       view.visibleMs = Math.max(view.visibleMs, millisecondsOf(data['visibleSeconds']));
@@ -152,9 +158,14 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
 const maxStallMs = 2 ** 32 - 1;
 const maxLoops = 1_000_000;
 
+/** How many events of a counted kind the view has. */
+export function countOf({ counts }: ViewState, column: CountedColumn): number {
+  return counts[countedIndex[column]] ?? 0;
+}
+
 /** Whether any part of the item was played. */
-export function hasStarted({ plays, progressReports }: ViewState): boolean {
-  return plays > 0 || progressReports > 0;
+export function hasStarted(view: ViewState): boolean {
+  return countOf(view, 'plays') > 0 || view.progressReports > 0;
 }
 
 export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
@@ -164,11 +175,11 @@ export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
 /** The state of the events of both. They must be disjoint. */
 export function mergeViews(a: ViewState, b: ViewState): ViewState {
   const startup = isEarlierStart(a, b.startupMs, b.startupAt) ? b : a;
-  const merged = {
+  return {
     firstAt: Math.min(a.firstAt, b.firstAt),
     lastAt: Math.max(a.lastAt, b.lastAt),
     generation: Math.max(a.generation, b.generation),
-    ...noKindCounts,
+    counts: a.counts.map((count, index) => count + (b.counts[index] ?? 0)),
     progressReports: a.progressReports + b.progressReports,
     errors: a.errors + b.errors,
     stalls: a.stalls + b.stalls,
@@ -190,8 +201,6 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     startupAt: startup.startupAt,
     quartersAhead: 0,
   };
-  for (const column of countedColumns) merged[column] = a[column] + b[column];
-  return merged;
 }
 
 function addStartup(view: ViewState, ms: number, at: number): void {
