@@ -90,9 +90,12 @@ type EventOf<Kind extends EventKind> = EventViewer & {
   readonly data: EventDataByKind[Kind] & CommonData;
 };
 
-type BareKind = 'like' | 'unlike' | 'save' | 'unsave';
+/** Kinds without required fields of their own. */
+type BareKind = {
+  [Kind in EventKind]: object extends EventDataByKind[Kind] ? Kind : never;
+}[EventKind];
 
-/** Kinds without fields of their own need no `data`. */
+/** They need no `data`. */
 type BareEvent = EventViewer & {
   readonly event: BareKind;
   readonly contentId: string;

@@ -9,6 +9,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { features } from '../src/app/features.ts';
+import { contentColumns } from '../src/features/analytics/projections/engagement/contribution.ts';
 import { openTestDatabase } from './database.ts';
 
 type Kind = 'number' | 'boolean' | 'text' | 'bytes' | 'time' | 'json' | 'date';
@@ -49,6 +50,9 @@ const kindsOfTypes: Readonly<Record<string, readonly Kind[]>> = {
   Date: ['time', 'date'],
   unknown: ['json'],
 };
+
+/** Lists of columns from which `Record<(typeof list)[number], …>` makes members. */
+const listsOfColumns: Readonly<Record<string, readonly string[]>> = { contentColumns };
 
 const { db } = await openTestDatabase();
 const typed = readTypes();
@@ -132,6 +136,13 @@ function readTypes(): Map<string, Map<string, Column>> {
 
 /** The members of an object type, including those of the type that it extends. */
 function readBody(text: string, name: string): string | null {
+  const listed = new RegExp(`type ${name} = Record<\\(typeof (\\w+)\\)\\[number\\], (.*)>;`).exec(
+    text,
+  );
+  if (listed !== null) {
+    const [, list = '', type] = listed;
+    return listsOfColumns[list]?.map((column) => `${column}: ${type};`).join('') ?? null;
+  }
   const match = new RegExp(`type ${name} = (?:(\\w+) & )?\\{([^}]*)\\};`).exec(text);
   if (match === null) return null;
   const [, base, own = ''] = match;

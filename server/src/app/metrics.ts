@@ -6,8 +6,7 @@ import type { RequestObserver } from '../platform/http/request-log.ts';
 import type { Metrics } from '../platform/metrics/metrics.ts';
 import { queueStats } from '../platform/queue/queue-reports.ts';
 import type { AttemptReport, QueueWorkers } from '../platform/queue/queue-workers.ts';
-import type { S3Observer } from '../platform/storage/s3/bucket.ts';
-import type { Storage } from '../platform/storage/storage.ts';
+import type { Storage, StorageObserver } from '../platform/storage/storage.ts';
 import type { ServedCertificate } from '../platform/tls/served-certificate.ts';
 
 /** Counts requests by route, method and status, and records their duration. */
@@ -55,7 +54,7 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
  * Records the duration of S3 requests; there are none if media files are on disk. A feature that
  * the server lacks is tried once, and so logged once.
  */
-export function observeStorage(metrics: Metrics, log: Logger): S3Observer {
+export function observeStorage(metrics: Metrics, log: Logger): StorageObserver {
   const duration = metrics.histogram({
     name: 'storage_request_duration_seconds',
     help: 'Duration of S3 operations including retries, by operation and outcome (ok, absent, unsupported, error).',

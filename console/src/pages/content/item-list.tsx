@@ -6,6 +6,7 @@ import { memo, useEffect, useRef, type ReactNode } from 'react';
 import type { Item } from '../../data.ts';
 import { clock, moment, percent, whole } from '../../format.ts';
 import { lastScroll } from '../../location.ts';
+import { typeNames } from './content-types.ts';
 import type { Numbers, Plays } from './plays.ts';
 import type { Selection } from './selection.ts';
 import './item-list.css';
@@ -22,13 +23,6 @@ type ListParts = {
   onSort: (sorting: Sorting) => void;
   /** Called near the end of the list. */
   onEnd: () => void;
-};
-
-const typeNames: Record<Item['contentType'], string> = {
-  video: t('Video'),
-  carousel: t('Images'),
-  video_carousel: t('Row of videos'),
-  live_stream: t('Live'),
 };
 
 const rowHeight = 56;

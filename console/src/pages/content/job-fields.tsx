@@ -3,6 +3,7 @@ import { Group, Select, SimpleGrid, Stack, TagsInput, TextInput, Title } from '@
 import type { ReactNode } from 'react';
 import type { api } from '../../api.ts';
 import { t } from '../../texts/texts.ts';
+import { contentTypes } from './content-types.ts';
 
 export type Body = Parameters<typeof api.post<'/v1/content/bulk/jobs'>>[1]['body'];
 export type Operation = Body['operation'];
@@ -33,7 +34,7 @@ export function Filter({
   change: (changes: Readonly<Record<string, string | null>>) => void;
 }): ReactNode {
   const choices = {
-    contentType: ['video', 'carousel', 'video_carousel', 'live_stream'],
+    contentType: contentTypes,
     visibility: ['public', 'unlisted', 'private'],
     publishStatus: ['published', 'unpublished'],
     uploadStatus: ['pending', 'processing', 'ready', 'error'],

@@ -24,6 +24,7 @@ import { SavedViews } from '../../saved-views.tsx';
 import { Empty, Show } from '../../states.tsx';
 import { BulkBar } from './bulk-bar.tsx';
 import { countOf } from './bulk-operations.ts';
+import { contentTypes } from './content-types.ts';
 import { ItemList } from './item-list.tsx';
 import { NewCarousel } from './new-carousel.tsx';
 import { usePlays } from './plays.ts';
@@ -41,7 +42,7 @@ const choices = {
   visibility: ['public', 'unlisted', 'private'],
 };
 const moreChoices = {
-  contentType: ['video', 'carousel', 'video_carousel', 'live_stream'],
+  contentType: contentTypes,
   archived: ['true', 'only'],
 };
 /** Set through the column headers. */

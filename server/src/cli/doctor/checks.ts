@@ -20,6 +20,7 @@ import { createLogger } from '../../platform/logging/logging.ts';
 import { describeEmbeddedPostgres } from '../../platform/postgres/describe-embedded-postgres.ts';
 import { unknownVariables } from '../../platform/settings/settings.ts';
 import { listFailedJobs } from '../../platform/queue/queue-reports.ts';
+import { formatStorageUrl } from '../../platform/storage/back-ends.ts';
 import { openStorage } from '../../platform/storage/open-storage.ts';
 import { tryStorage } from '../../platform/storage/try-storage.ts';
 import { version } from '../../version.ts';
@@ -97,7 +98,7 @@ export const checks: Record<string, Check> = {
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
-    const detail = `s3://${mediaUrl.bucket}/${mediaUrl.prefix}: write, read, list and delete work`;
+    const detail = `${formatStorageUrl(mediaUrl)}: write, read, list and delete work`;
     return [{ subject, state: 'ok', detail }];
   },
 

@@ -4,6 +4,7 @@
  * Projections (projections/) turn the event log into tables. A process with the role `worker` keeps
  * them up to date within a second. Reports, feed pages and ranking read the tables.
  */
+export { byCountMetric } from './projections/engagement/counted-kinds.ts';
 export { watchOf, type ViewWatch } from './projections/engagement/contribution.ts';
 export {
   engagementFollowers,

@@ -4,35 +4,10 @@
  */
 import type { Generated } from 'kysely';
 import type { Json, StoredTimestamp } from '../../platform/database/column-types.ts';
+import type { contentColumns } from './projections/engagement/contribution.ts';
 
 /** The counts of an item or of a part of the audience. */
-type EngagementCounts = {
-  impressions: Generated<number>;
-  plays: Generated<number>;
-  completions: Generated<number>;
-  likes: Generated<number>;
-  shares: Generated<number>;
-  saves: Generated<number>;
-  swipes_away: Generated<number>;
-  unlikes: Generated<number>;
-  views: Generated<number>;
-  completed_plays: Generated<number>;
-  watch_ms: Generated<number>;
-  stalls: Generated<number>;
-  stall_ms: Generated<number>;
-  attempted_views: Generated<number>;
-  errored_views: Generated<number>;
-  startable_views: Generated<number>;
-  exits_before_start: Generated<number>;
-  measured_views: Generated<number>;
-  watched_share: Generated<number>;
-  failures_before_start: Generated<number>;
-  hooked_views: Generated<number>;
-  engaged_views: Generated<number>;
-  swiped_views: Generated<number>;
-  replayed_views: Generated<number>;
-  replays: Generated<number>;
-};
+type EngagementCounts = Record<(typeof contentColumns)[number], Generated<number>>;
 
 export type Grain = 'hour' | 'day' | 'total';
 

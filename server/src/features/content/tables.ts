@@ -1,14 +1,15 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
 import type { SourceTrack, SourceWarning } from '../media/media.ts';
+import type { contentTypes, publishStatuses, uploadStatuses, visibilities } from './schemas.ts';
 
-export type ContentType = 'video' | 'carousel' | 'video_carousel' | 'live_stream';
+export type ContentType = (typeof contentTypes)[number];
 
-export type UploadStatus = 'pending' | 'processing' | 'ready' | 'error';
+export type UploadStatus = (typeof uploadStatuses)[number];
 
-export type PublishStatus = 'published' | 'unpublished';
+export type PublishStatus = (typeof publishStatuses)[number];
 
-export type Visibility = 'public' | 'unlisted' | 'private';
+export type Visibility = (typeof visibilities)[number];
 
 export type VideoQuality = 'basic' | 'plus';
 

@@ -1,7 +1,8 @@
 /** Filters out events that projections do not count: those of known bots, and of custom kinds. */
 import type { LogBlock } from '../../platform/event-log/event-log.ts';
 import type { EventProjection } from './engagement-log.ts';
-import { isCustomKind, type LoggedEvent } from './logged-event.ts';
+import { isCustomKind } from './custom-kinds.ts';
+import type { LoggedEvent } from './logged-event.ts';
 
 /** The same projection over only the events it counts. */
 export function withoutUncounted(

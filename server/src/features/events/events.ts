@@ -1,15 +1,8 @@
 /** Engagement events and their log, which projections read. */
 import type { StoredEvents } from './intake/event-intake.ts';
 
-export {
-  customKindPattern,
-  eventKinds,
-  isCustomKind,
-  type CustomKind,
-  type EventDevice,
-  type EventKind,
-  type LoggedEvent,
-} from './logged-event.ts';
+export { customKindPattern, isCustomKind, type CustomKind } from './custom-kinds.ts';
+export type { EventDevice, LoggedEvent } from './logged-event.ts';
 export { declaredKinds, type DeclaredKinds } from './intake/declared-kinds.ts';
 export {
   openConfiguredLog,
@@ -32,7 +25,7 @@ export { requestReplays } from './erasure/replay.ts';
 export { erasedId, forgetUser, withoutId } from './erasure/forget-viewer.ts';
 export { entryPoints, isFixed, labelOf, otherLabel, type LabelField } from './labels.ts';
 export { isCountry } from './intake/countries.ts';
-export { describeEventKinds } from './intake/event-rules.ts';
+export { describeEventKinds, eventKinds, type EventKind } from './intake/event-rules.ts';
 export type { StoredEvents } from './intake/event-intake.ts';
 
 /**

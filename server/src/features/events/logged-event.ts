@@ -1,36 +1,5 @@
-/**
- * `unlike` and `unsave` reverse `like` and `save`; `notInterested` and `report` are reversed with
- * `data.undo`.
- */
-export const eventKinds = [
-  'impression',
-  'playStart',
-  'watchProgress',
-  'completion',
-  'swipe',
-  'like',
-  'unlike',
-  'share',
-  'save',
-  'unsave',
-  'notInterested',
-  'report',
-  'rebuffer',
-  'qualityChange',
-  'error',
-] as const;
-export type EventKind = (typeof eventKinds)[number];
-
-/** An app's own kind, declared by a metric of its organization. */
-export type CustomKind = `custom.${string}`;
-
-/** Custom kinds: up to 64 letters, digits, `_`, `-` and `.` after the prefix. */
-export const customKindPattern = '^custom\\.[A-Za-z][A-Za-z0-9_.-]{0,63}$';
-const customKindForm = new RegExp(customKindPattern);
-
-export function isCustomKind(kind: string): kind is CustomKind {
-  return kind.startsWith('custom.') && customKindForm.test(kind);
-}
+import type { CustomKind } from './custom-kinds.ts';
+import type { EventKind } from './intake/event-rules.ts';
 
 export type EventDevice = 'ios' | 'android' | 'web';
 

@@ -10,6 +10,7 @@ import { createZstdDecompress } from 'node:zlib';
 import { ConfigurationError } from '../settings/settings.ts';
 import type { RowSource } from './database-load.ts';
 import { openPlace } from './place.ts';
+import { isStorageUrl } from '../storage/back-ends.ts';
 import type { StorageConfig } from '../storage/open-storage.ts';
 import {
   checkedManifest,
@@ -42,7 +43,7 @@ export async function openSource(
   { place, passphrase, id }: SourceOptions,
   config: StorageConfig,
 ): Promise<BackupSource> {
-  if (!place.startsWith('s3:')) {
+  if (!isStorageUrl(place)) {
     const folder = path.resolve(place);
     if (await isThere(path.join(folder, 'manifest.json'))) return openFolder(folder);
     if (!(await isThere(path.join(folder, 'objects', 'repository.json')))) {

@@ -3,8 +3,10 @@
  * service's own media are never among them, because they belong to all organizations.
  */
 import type { Readable } from 'node:stream';
-import { placeOptions, type StorageConfig } from './open-storage.ts';
-import type { Bucket, S3Observer } from './s3/bucket.ts';
+import type { StorageConfig } from './open-storage.ts';
+import type { Bucket } from './s3/bucket.ts';
+import { placeOptions } from './s3/s3-back-end.ts';
+import type { StorageObserver } from './storage.ts';
 
 export type SourceObject = { readonly sizeBytes: number; readonly stream: Readable };
 
@@ -24,7 +26,7 @@ type Place = { readonly bucket: string; readonly prefix: string };
 type Named = { readonly bucket: string; readonly name: string };
 
 /** @throws ConfigurationError if the settings do not allow access to any bucket */
-export function openSourceBuckets(config: StorageConfig, observe: S3Observer): SourceBuckets {
+export function openSourceBuckets(config: StorageConfig, observe: StorageObserver): SourceBuckets {
   const { importBuckets, mediaUrl } = config;
   const buckets = new Map<string, Bucket>();
   const bucketOf = async (bucket: string): Promise<Bucket> => {
@@ -41,7 +43,7 @@ export function openSourceBuckets(config: StorageConfig, observe: S3Observer): S
       const named = parse(url);
       if (named === null) return 'must be s3://bucket/key';
       const isAllowed = importBuckets.some((place) => isIn(named, place));
-      if (isAllowed && !(mediaUrl !== null && isIn(named, mediaUrl))) return null;
+      if (isAllowed && !(mediaUrl?.scheme === 's3' && isIn(named, mediaUrl))) return null;
       return 'is not a location that imports may read: see REELFEED_IMPORT_BUCKETS';
     },
     async open(url, signal) {

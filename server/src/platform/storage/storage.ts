@@ -177,3 +177,11 @@ export type Storage = {
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number>;
 };
+
+/** Called after each operation of a back end on a server, including its retries. */
+export type StorageObserver = (call: {
+  readonly operation: string;
+  /** `unsupported`: the server does not know the operation. */
+  readonly outcome: 'ok' | 'absent' | 'unsupported' | 'error';
+  readonly durationMs: number;
+}) => void;

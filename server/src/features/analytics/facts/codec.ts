@@ -9,16 +9,34 @@ import { columnIndex, watchedShareUnits } from '../projections/engagement/contri
 import {
   countOffset,
   factColumnCount,
+  factColumnNames,
   narrow,
   type ColumnValues,
   type ContentKey,
+  type FactColumnName,
   type Facts,
 } from './facts.ts';
 
 const version = 2;
-/** Version 1 has 11 keys, no `unlikes`, and watched shares in thousandths. */
-const earlierVersion = 1;
-const earlierKeys = 11;
+/** What each version added to the one before. Earlier chunks are read as if it were 0. */
+const addedColumns: ReadonlyMap<number, readonly FactColumnName[]> = new Map([
+  [
+    2,
+    [
+      'feedId',
+      'sharePlatform',
+      'rendition',
+      'codec',
+      'errorCode',
+      'errorMessage',
+      'position',
+      'unlikes',
+      'follow_on_plays',
+    ],
+  ],
+]);
+/** Version 1 has watched shares in thousandths. */
+const versionWithThousandths = 1;
 const headerBytes = 16;
 const contentBytes = 16;
 const contentUnits = contentBytes / 2;
@@ -69,8 +87,8 @@ export function decodeFacts(chunk: Buffer): Facts {
   const [contentCount, labelCount] = [bytes.readUInt32LE(8), bytes.readUInt32LE(12)];
   const labelsAt = headerBytes + contentCount * contentBytes;
   const widthsAt = labelsAt + labelCount * labelBytes;
-  const isEarlier = bytes.readUInt32LE(0) === earlierVersion;
-  const columnCount = isEarlier ? earlierColumns : factColumnCount;
+  const storedVersion = bytes.readUInt32LE(0);
+  const columnCount = factColumnCount - columnsSince(storedVersion).size;
   const stored: (ColumnValues | null)[] = [];
   let at = aligned(widthsAt + columnCount);
   for (let index = 0; index < columnCount; index += 1) {
@@ -78,7 +96,7 @@ export function decodeFacts(chunk: Buffer): Facts {
     stored.push(viewOf(bytes, at, width, rows));
     at += aligned(width * rows);
   }
-  const columns = isEarlier ? fromEarlier(stored) : stored;
+  const columns = storedVersion === version ? stored : fromEarlier(stored, storedVersion);
   let contents: ContentKey[] | null = null;
   return {
     rows,
@@ -95,23 +113,30 @@ export function decodeFacts(chunk: Buffer): Facts {
 
 function isPlain(bytes: Buffer): boolean {
   const told = bytes.readUInt32LE(0);
-  return told === version || told === earlierVersion;
+  return told >= 1 && told <= version;
 }
 
-const newKeys = countOffset - earlierKeys;
-const unlikesColumn = countOffset + columnIndex.unlikes;
 const watchedShareColumn = countOffset + columnIndex.watched_share;
-/** It has no count of follow-on plays either. */
-const earlierColumns = factColumnCount - newKeys - 2;
 const unitsInThousandth = watchedShareUnits / 1_000;
 
-/** Converts version 1 columns to the current order and units. */
-function fromEarlier(stored: readonly (ColumnValues | null)[]): (ColumnValues | null)[] {
-  const none = Array.from({ length: newKeys }, () => null);
-  const columns = stored.toSpliced(earlierKeys, 0, ...none).toSpliced(unlikesColumn, 0, null);
-  columns.push(null);
-  const shares = columns[watchedShareColumn];
-  if (shares === null || shares === undefined) return columns;
+/** The columns that a chunk of this version lacks. */
+function columnsSince(stored: number): ReadonlySet<FactColumnName> {
+  const later = [...addedColumns].filter(([added]) => added > stored);
+  return new Set(later.flatMap(([, names]) => names));
+}
+
+/** Converts columns of an earlier version to the current order and units. */
+function fromEarlier(
+  stored: readonly (ColumnValues | null)[],
+  storedVersion: number,
+): (ColumnValues | null)[] {
+  const missing = columnsSince(storedVersion);
+  const found = stored.values();
+  const columns = factColumnNames.map((name) =>
+    missing.has(name) ? null : (found.next().value ?? null),
+  );
+  const shares = columns[watchedShareColumn] ?? null;
+  if (storedVersion > versionWithThousandths || shares === null) return columns;
   return columns.with(
     watchedShareColumn,
     narrow(Float64Array.from(shares, (share) => share * unitsInThousandth)),

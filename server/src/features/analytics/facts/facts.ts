@@ -31,7 +31,6 @@ const keyColumns = [
   'reached',
   /** 1 for views that count towards unique viewers. */
   'isWatched',
-  // Version 1 chunks end here (`codec.ts`).
   /** Indexes into `labels`; 0 if unknown. */
   'feedId',
   'sharePlatform',
@@ -69,7 +68,10 @@ export type CountName = (typeof factCounts)[number];
 export const countIndex = Object.freeze(
   Object.fromEntries(factCounts.map((name, index) => [name, index])),
 ) as Readonly<Record<CountName, number>>;
-export const factColumnCount = countOffset + factCounts.length;
+export type FactColumnName = KeyColumn | CountName;
+/** All columns in the order in which a chunk stores them. */
+export const factColumnNames: readonly FactColumnName[] = [...keyColumns, ...factCounts];
+export const factColumnCount = factColumnNames.length;
 export const factDevices = ['', 'ios', 'android', 'web'] as const;
 
 export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array;

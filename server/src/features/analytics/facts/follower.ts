@@ -18,7 +18,7 @@ import type {
   EngagementFollower,
 } from '../projections/engagement/follower.ts';
 import type { SessionState } from '../projections/engagement/session-state.ts';
-import { hasStarted, type ViewState } from '../projections/engagement/view-state.ts';
+import { countOf, hasStarted, type ViewState } from '../projections/engagement/view-state.ts';
 import { isBeforeLog, keepOldRows } from '../projections/table-queries.ts';
 import { memberOf } from '../statistics/viewer-key.ts';
 import { decodeFacts, encodeFacts } from './codec.ts';
@@ -127,7 +127,7 @@ function viewFact(view: ViewState) {
   return {
     startup: view.startupMs + 1,
     reached: hasStarted(view) ? positionStep(reachedMs(view)) + 1 : 0,
-    isWatched: hasStarted(view) || view.completions > 0 ? 1 : 0,
+    isWatched: hasStarted(view) || countOf(view, 'completions') > 0 ? 1 : 0,
     feedId: view.feedId.value,
     sharePlatform: view.sharePlatform.value,
     rendition: view.rendition.value,

@@ -9,6 +9,7 @@ import {
   emptyDetail,
   type ContentDetail,
 } from '../projections/engagement/content-detail.ts';
+import { countMetrics } from '../projections/engagement/counted-kinds.ts';
 import {
   findMeasured,
   listMeasured,
@@ -34,9 +35,7 @@ export const benchmarked = [
   'hookRate',
   'swipeAwayRate',
   'loopRate',
-  'likes',
-  'shares',
-  'saves',
+  ...countMetrics,
   'reactionsPerImpression',
 ] as const;
 type Metric = (typeof benchmarked)[number];

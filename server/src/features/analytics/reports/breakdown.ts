@@ -10,6 +10,7 @@ import { addFacts } from '../facts/scan.ts';
 import { Split, type SplitDimension } from '../facts/split.ts';
 import type { CountName } from '../facts/facts.ts';
 import { FactSums, type FactCounts, type Startups } from '../facts/sums.ts';
+import { countMetrics } from '../projections/engagement/counted-kinds.ts';
 import { dimensions, findDimension, type Dimension, type VariantsOf } from './dimensions.ts';
 import { isAboutItems, toFactFilter, type ReportFilter } from './filter.ts';
 import type { Within } from './filtered-series.ts';
@@ -103,9 +104,7 @@ const rankCounts = [
   'sessions',
   'attempted_views',
   'completions',
-  'likes',
-  'shares',
-  'saves',
+  ...countMetrics,
 ] as const satisfies readonly CountName[];
 /** Maximum number of groups considered among those with equal counts. */
 const maxTied = 1_000;

@@ -2,6 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentColumns } from '../projections/engagement/contribution.ts';
+import { byCountMetric } from '../projections/engagement/counted-kinds.ts';
 import { contentItems } from '../../content/content.ts';
 import { inSpan, type ReportSpan } from './counter-queries.ts';
 import type { Counters } from './metrics.ts';
@@ -30,9 +31,7 @@ const sortedBy = {
   impressions: ['impressions', sql`impressions`],
   plays: ['plays', sql`plays`],
   completions: ['completions', sql`completions`],
-  likes: ['likes', sql`likes`],
-  shares: ['shares', sql`shares`],
-  saves: ['saves', sql`saves`],
+  ...byCountMetric((metric) => [metric, sql.ref(metric)] as const),
   swipesAway: ['swipes_away', sql`swipes_away`],
   totalWatchTime: ['watch_ms', sql`watch_ms`],
   averageWatchTime: ['watch_ms plays', sql`watch_ms::float8 / nullif(plays, 0)`],

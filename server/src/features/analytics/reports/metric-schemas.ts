@@ -4,6 +4,7 @@
  */
 import { Type, type TObject, type TProperties, type TSchema } from 'typebox';
 import { Nullable } from '../../../platform/http/schemas.ts';
+import { byCountMetric } from '../projections/engagement/counted-kinds.ts';
 
 const meta = {
   requestId: Type.Optional(Type.String()),
@@ -57,9 +58,7 @@ export const counted = {
   reactionsPerImpression: Nullable(
     Type.Number({ minimum: 0, description: '(likes + shares + saves) / impressions.' }),
   ),
-  likes: count(),
-  shares: count(),
-  saves: count(),
+  ...byCountMetric(() => count()),
   views: count('Views in which playback started.'),
   engagedViews: count('Views of at least 10 s, or completed.'),
   hookRate: rate('Views that lasted at least 3 s, divided by views.'),

@@ -3,6 +3,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import { FactSums } from '../facts/sums.ts';
+import { byCountMetric } from '../projections/engagement/counted-kinds.ts';
 import { readSeries, type Series } from './counter-queries.ts';
 import { isAboutItems, type ReportFilter } from './filter.ts';
 import { addFiltered, type Within } from './filtered-series.ts';
@@ -30,9 +31,7 @@ export const watchedMetrics = {
     views: null,
     engagedViews: null,
     replays: null,
-    likes: null,
-    shares: null,
-    saves: null,
+    ...byCountMetric(() => null),
     totalWatchTime: null,
     averageWatchTime: 'plays',
     completionRate: 'plays',

@@ -5,6 +5,7 @@ import {
   watchedShareUnits,
   type contentColumns,
 } from '../projections/engagement/contribution.ts';
+import { byCountMetric } from '../projections/engagement/counted-kinds.ts';
 
 export type Counters = Readonly<Record<(typeof contentColumns)[number], number>>;
 /** `audience_counter` also counts sessions. */
@@ -71,9 +72,7 @@ export function presentCounted<N extends number | null>(counters: Counters, peop
     completionRate: ratio(Math.min(counters.completed_plays, plays), plays),
     engagementRate: engagementRateOf(people),
     reactionsPerImpression: ratio(likes + shares + saves, impressions),
-    likes,
-    shares,
-    saves,
+    ...byCountMetric((metric) => counters[metric]),
     ...presentViews(counters),
     uniqueViewers: people.uniqueViewers,
     reactingViewers: people.reactingViewers,

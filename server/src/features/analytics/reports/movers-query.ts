@@ -1,12 +1,11 @@
+import { byCountMetric } from '../projections/engagement/counted-kinds.ts';
 import type { ComparablePeriods } from './period.ts';
 
 /** Only counts: rates based on few plays move most and mean least. */
 export const movedColumns = {
   plays: 'plays',
   impressions: 'impressions',
-  likes: 'likes',
-  shares: 'shares',
-  saves: 'saves',
+  ...byCountMetric((metric) => metric),
   totalWatchTime: 'watch_ms',
 } as const;
 

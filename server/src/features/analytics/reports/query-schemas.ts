@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Closed, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
+import { countMetrics } from '../projections/engagement/counted-kinds.ts';
 import { dimensions } from './dimensions.ts';
 import { directions, moverMetrics } from './movers-query.ts';
 import { granularities, maxDaysOfHours } from './period.ts';
@@ -85,9 +86,7 @@ export const contentSorts = [
   'completionRate',
   'engagementRate',
   'reactionsPerImpression',
-  'likes',
-  'shares',
-  'saves',
+  ...countMetrics,
   'uniqueViewers',
   'reactingViewers',
   'swipesAway',

@@ -7,17 +7,17 @@ import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/values/uuid7.ts';
 import { badText, checkData, isRecord, type EngagementData } from './event-data.ts';
 import { EventProblem } from './event-problem.ts';
-import { dataRules, isPossiblePosition, rulesOf } from './event-rules.ts';
-import { isWrongCountry, readCountry } from './event-source.ts';
-import { maxAgeMs, maxAheadMs, parseMoment, timestampExpected } from './event-time.ts';
 import {
   eventKinds,
-  isCustomKind,
-  type CustomKind,
-  type EventDevice,
+  isEventKind,
+  isPossiblePosition,
+  rulesOf,
   type EventKind,
-  type LoggedEvent,
-} from '../logged-event.ts';
+} from './event-rules.ts';
+import { isWrongCountry, readCountry } from './event-source.ts';
+import { maxAgeMs, maxAheadMs, parseMoment, timestampExpected } from './event-time.ts';
+import { isCustomKind, type CustomKind } from '../custom-kinds.ts';
+import type { EventDevice, LoggedEvent } from '../logged-event.ts';
 import { noItem } from '../erasure/forget-items.ts';
 
 /** Properties of a request that apply to all of its events. */
@@ -85,7 +85,7 @@ export function parseEvent(
   if (!isRecord(raw)) return invalid('', 'An event must be an object.');
   const kind = raw['event'];
   if (typeof kind !== 'string') return missingOr(kind, 'event', 'text');
-  if (!isKind(kind)) {
+  if (!isEventKind(kind)) {
     if (!isCustomKind(kind)) return unknownKind;
     if (!source.customKinds.has(kind)) return undeclaredKind;
   }
@@ -162,10 +162,6 @@ export function isBelieved(check: SignatureCheck, { isRequired }: ViewerSignatur
 }
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
-
-function isKind(text: string): text is EventKind {
-  return Object.hasOwn(dataRules, text);
-}
 
 function isDevice(value: unknown): value is EventDevice {
   return value === 'ios' || value === 'android' || value === 'web';

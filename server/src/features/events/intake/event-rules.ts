@@ -1,9 +1,9 @@
 /**
- * The required and optional `data` of each kind of event. The documentation is generated from this
- * table.
+ * The kinds of events, with the required and optional `data` of each. Validation, the API
+ * description and the documentation are derived from this table.
  */
+import { isCustomKind, type CustomKind } from '../custom-kinds.ts';
 import { scopes } from '../labels.ts';
-import { eventKinds, isCustomKind, type CustomKind, type EventKind } from '../logged-event.ts';
 
 /** A constraint on a value; `expected` completes "must be …". */
 export type FieldType = {
@@ -77,10 +77,12 @@ function optional(name: string, type: FieldType, about: string): FieldRule {
 }
 
 /**
- * The fields of `data` by kind. `swipe` is also accepted with the names of the event table; see
- * `useEarlierNames` in event-parser.ts. Its `fromContentId` must be an item, like `contentId`.
+ * The fields of `data` by kind. `unlike` and `unsave` reverse `like` and `save`; `notInterested`
+ * and `report` are reversed with `data.undo`. `swipe` is also accepted with the names of the event
+ * table; see `useEarlierNames` in event-parser.ts. Its `fromContentId` must be an item, like
+ * `contentId`.
  */
-export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
+const rulesByKind = {
   impression: [
     required('position', whole, 'Position in the feed, starting at 0'),
     optional(
@@ -143,7 +145,15 @@ export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = {
     required('errorCode', text, 'Error code of the player'),
     required('errorMessage', anyText, 'Error message of the player'),
   ],
-};
+} satisfies Record<string, readonly FieldRule[]>;
+
+export type EventKind = keyof typeof rulesByKind;
+export const eventKinds = Object.keys(rulesByKind) as readonly EventKind[];
+export const dataRules: Readonly<Record<EventKind, readonly FieldRule[]>> = rulesByKind;
+
+export function isEventKind(text: string): text is EventKind {
+  return Object.hasOwn(dataRules, text);
+}
 
 /**
  * Whether a position lies within the item. Players round, and run slightly past the end. A duration

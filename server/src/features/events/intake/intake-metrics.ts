@@ -2,7 +2,9 @@ import type { Metrics } from '../../../platform/metrics/metrics.ts';
 import type { EventProblem } from './event-problem.ts';
 import type { FlushReport } from './group-commit.ts';
 import type { EngagementLog } from '../engagement-log.ts';
-import { eventKinds, isCustomKind, type EventKind, type LoggedEvent } from '../logged-event.ts';
+import { isCustomKind } from '../custom-kinds.ts';
+import type { LoggedEvent } from '../logged-event.ts';
+import { isEventKind } from './event-rules.ts';
 
 export type IntakeObserver = {
   flushed(report: FlushReport): void;
@@ -46,7 +48,7 @@ export function observeIntake(metrics: Metrics): IntakeObserver {
     },
     rejected(problem, kind) {
       // Client-supplied event names must not become label values.
-      const event = isKind(kind) ? kind : labelOfUnknown(kind);
+      const event = isEventKind(kind) ? kind : labelOfUnknown(kind);
       events.add(1, { event, outcome: problem.code.toLowerCase() });
     },
   };
@@ -62,12 +64,6 @@ function labelOfUnknown(kind: string): string {
 
 function count(counts: Map<string, number>, event: string, by: number): void {
   counts.set(event, (counts.get(event) ?? 0) + by);
-}
-
-const kinds: ReadonlySet<string> = new Set(eventKinds);
-
-function isKind(text: string): text is EventKind {
-  return kinds.has(text);
 }
 
 /** Metrics read at scrape time: the queue of this process, and the size of the ledger. */

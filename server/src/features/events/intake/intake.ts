@@ -11,7 +11,8 @@ import { EventProblem } from './event-problem.ts';
 import type { GroupCommit } from './group-commit.ts';
 import type { KnownKinds } from './declared-kinds.ts';
 import type { KnownContent } from './known-content.ts';
-import { isCustomKind, type LoggedEvent } from '../logged-event.ts';
+import { isCustomKind } from '../custom-kinds.ts';
+import type { LoggedEvent } from '../logged-event.ts';
 
 /** The events of one request. */
 export type Delivery = {

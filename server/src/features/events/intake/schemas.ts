@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Envelope, Nullable, OneOf } from '../../../platform/http/schemas.ts';
-import { dataRules } from './event-rules.ts';
-import { customKindPattern, eventKinds } from '../logged-event.ts';
+import { customKindPattern } from '../custom-kinds.ts';
+import { dataRules, eventKinds } from './event-rules.ts';
 
 const dataTable = eventKinds
   .map((kind) => {

@@ -1,7 +1,15 @@
 /** The metrics of each item on each day that has any. */
 import { dayMs } from '../../../platform/values/time.ts';
-import { readDailyMetrics, readFilteredDailyMetrics } from '../../analytics/analytics.ts';
+import {
+  byCountMetric,
+  readDailyMetrics,
+  readFilteredDailyMetrics,
+} from '../../analytics/analytics.ts';
 import { rowOf, type Column, type DatasetReader } from './dataset.ts';
+
+const countColumns = Object.values(
+  byCountMetric((name, about): Column => ({ name, type: 'integer', about })),
+);
 
 const columns: readonly Column[] = [
   { name: 'date', type: 'string', about: 'The day, such as `2026-01-31`.' },
@@ -19,9 +27,7 @@ const columns: readonly Column[] = [
   { name: 'averageWatchTime', type: 'number', about: 'Seconds watched per play.' },
   { name: 'completionRate', type: 'number', about: 'Completed plays / plays.' },
   { name: 'engagementRate', type: 'number', about: 'Viewers who reacted / unique viewers.' },
-  { name: 'likes', type: 'integer', about: 'Likes on that day.' },
-  { name: 'shares', type: 'integer', about: 'Shares on that day.' },
-  { name: 'saves', type: 'integer', about: 'Saves on that day.' },
+  ...countColumns,
   { name: 'swipesAway', type: 'integer', about: '`swipe` events that left the item.' },
   { name: 'views', type: 'integer', about: 'Views with a `playStart` or `watchProgress` event.' },
   {

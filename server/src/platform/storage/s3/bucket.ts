@@ -1,6 +1,7 @@
 /** A bucket: the client with its timeouts and retries, and the interpretation of its errors. */
 import { S3, type S3ClientConfig } from '@aws-sdk/client-s3';
 import { StorageUnsupportedError } from '../storage-errors.ts';
+import type { StorageObserver } from '../storage.ts';
 import { untilSettled } from './s3-errors.ts';
 
 export type S3Credentials = {
@@ -28,14 +29,7 @@ export type S3Options = {
   readonly credentials: S3Credentials | null;
 };
 
-/** Called after each operation, including its retries. */
-export type S3Observer = (call: {
-  readonly operation: string;
-  /** `unsupported`: the server does not know the operation. */
-  readonly outcome: 'ok' | 'absent' | 'unsupported' | 'error';
-  readonly durationMs: number;
-}) => void;
-
+/** Options for sending an operation: the signal that stops it. */
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;
@@ -54,9 +48,9 @@ export class Bucket {
   readonly publicClient: S3 | null;
   readonly #prefix: string;
   readonly #where: string;
-  readonly #observe: S3Observer;
+  readonly #observe: StorageObserver;
 
-  constructor(options: S3Options, observe: S3Observer) {
+  constructor(options: S3Options, observe: StorageObserver) {
     const { bucket, prefix, endpoint, publicEndpoint } = options;
     this.name = bucket;
     this.#prefix = prefix === '' ? '' : `${prefix}/`;

@@ -29,8 +29,9 @@ import type {
   Storage,
   StoredFile,
   StoredRead,
+  StorageObserver,
 } from '../storage.ts';
-import { Bucket, type S3Observer, type S3Options } from './bucket.ts';
+import { Bucket, type S3Options } from './bucket.ts';
 import { holds, toHeader } from './byte-range.ts';
 import { ResumingBody } from './resuming-body.ts';
 import { S3Pieces } from './s3-pieces.ts';
@@ -53,7 +54,7 @@ const checkedForMs = 5_000;
 export async function openS3Storage(
   options: S3Options,
   scratchFolder: string,
-  observe: S3Observer = () => undefined,
+  observe: StorageObserver = () => undefined,
 ): Promise<Storage> {
   await makeFolder(path.resolve(scratchFolder));
   const storage = new S3Storage(new Bucket(options, observe), new Scratch(scratchFolder));

@@ -1,19 +1,7 @@
 /** Contributions of views and sessions to the counters, as pure functions of their state. */
-import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
+import { countedColumns } from './counted-kinds.ts';
 import type { SessionState } from './session-state.ts';
-import { hasStarted, watchMsOf, type ViewState } from './view-state.ts';
-
-/** Columns that count distinct events, each in the period of the event. */
-const plainColumns = [
-  'impressions',
-  'plays',
-  'completions',
-  'likes',
-  'shares',
-  'saves',
-  'swipes_away',
-  'unlikes',
-] as const;
+import { countOf, hasStarted, watchMsOf, type ViewState } from './view-state.ts';
 
 /** Columns derived from views, each in the period in which the view began. */
 const viewColumns = [
@@ -36,8 +24,11 @@ const viewColumns = [
   'replays',
 ] as const;
 
-/** The columns of content_counter, in the order of a row of counts. */
-export const contentColumns = [...plainColumns, ...viewColumns] as const;
+/**
+ * The columns of content_counter, in the order of a row of counts. Those of kinds count distinct
+ * events, each in the period of the event.
+ */
+export const contentColumns = [...countedColumns, ...viewColumns] as const;
 /** audience_counter has two more columns. */
 export const audienceColumns = [...contentColumns, 'sessions', 'session_ms'] as const;
 
@@ -61,39 +52,6 @@ export function emptyAudienceCounts(): Counts {
   return new Float64Array(audienceColumns.length);
 }
 
-/** The column that counts a kind of event, or null for kinds counted only through views. */
-export function plainColumnOf(kind: LoggedEvent['event']): (typeof plainColumns)[number] | null {
-  switch (kind) {
-    case 'impression':
-      return 'impressions';
-    case 'playStart':
-      return 'plays';
-    case 'completion':
-      return 'completions';
-    case 'like':
-      return 'likes';
-    case 'share':
-      return 'shares';
-    case 'save':
-      return 'saves';
-    case 'swipe':
-      return 'swipes_away';
-    case 'unlike':
-      return 'unlikes';
-    case 'unsave':
-    case 'notInterested':
-    case 'report':
-    case 'watchProgress':
-    case 'rebuffer':
-    case 'qualityChange':
-    case 'error':
-      return null;
-    default:
-      kind satisfies CustomKind;
-      return null;
-  }
-}
-
 /** A viewer who has watched this long has stayed past the opening. */
 export const hookMs = 3_000;
 export const engagedMs = 10_000;
@@ -105,18 +63,20 @@ const maxWatchedShare = 100;
 function countView(view: ViewState): ViewCounts {
   const isWatched = hasStarted(view);
   const hasError = view.errors > 0;
-  const isStartable = view.impressions > 0 || view.plays > 0;
+  const plays = countOf(view, 'plays');
+  const completions = countOf(view, 'completions');
+  const isStartable = countOf(view, 'impressions') > 0 || plays > 0;
   const isMeasured = view.durationMs > 0;
   const watchMs = watchMsOf(view);
   const replays = replaysOf(view);
   const leftBeforeStart = isStartable && !isWatched && !hasError;
   return {
     views: count(isWatched),
-    completed_plays: Math.min(view.completions, view.plays),
+    completed_plays: Math.min(completions, plays),
     watch_ms: watchMs,
     stalls: view.stalls,
     stall_ms: view.stallMs,
-    attempted_views: count(view.plays > 0 || hasError),
+    attempted_views: count(plays > 0 || hasError),
     errored_views: count(hasError),
     startable_views: count(isStartable),
     exits_before_start: count(leftBeforeStart && dwellMsOf(view) >= shortExitMs),
@@ -124,8 +84,8 @@ function countView(view: ViewState): ViewCounts {
     measured_views: count(isMeasured),
     watched_share: isMeasured ? watchedShare(watchMs, view.durationMs) : 0,
     hooked_views: count(isWatched && watchMs >= hookMs),
-    engaged_views: count(isWatched && (watchMs >= engagedMs || view.completions > 0)),
-    swiped_views: count(isWatched && view.swipes > 0 && watchMs < hookMs),
+    engaged_views: count(isWatched && (watchMs >= engagedMs || completions > 0)),
+    swiped_views: count(isWatched && countOf(view, 'swipes_away') > 0 && watchMs < hookMs),
     replayed_views: count(replays > 0),
     replays,
   };
@@ -136,8 +96,9 @@ function count(is: boolean): number {
 }
 
 /** Number of replays: clients report loops by number, by a flag, or by repeated completions. */
-function replaysOf({ loopCount, loopedCompletions, completions }: ViewState): number {
-  return Math.max(loopCount, loopedCompletions, completions - 1, 0);
+function replaysOf(view: ViewState): number {
+  const { loopCount, loopedCompletions } = view;
+  return Math.max(loopCount, loopedCompletions, countOf(view, 'completions') - 1, 0);
 }
 
 /** Time the item was on the screen, from the best available evidence. */
@@ -152,16 +113,18 @@ export type ViewWatch = {
 };
 
 export function watchOf(view: ViewState): ViewWatch {
-  const { plays, completions } = view;
-  return { plays, completedPlays: Math.min(completions, plays), watchMs: watchMsOf(view) };
+  const plays = countOf(view, 'plays');
+  const completedPlays = Math.min(countOf(view, 'completions'), plays);
+  return { plays, completedPlays, watchMs: watchMsOf(view) };
 }
 
 /**
  * The furthest position of a view. After the last progress event only a completion reveals
  * anything, so a completed view has reached its reported duration.
  */
-export function reachedMs({ completions, positionMs, durationMs }: ViewState): number {
-  return completions > 0 ? Math.max(positionMs, durationMs) : positionMs;
+export function reachedMs(view: ViewState): number {
+  const { positionMs, durationMs } = view;
+  return countOf(view, 'completions') > 0 ? Math.max(positionMs, durationMs) : positionMs;
 }
 
 /**
@@ -169,7 +132,8 @@ export function reachedMs({ completions, positionMs, durationMs }: ViewState): n
  * is the last. Empty for views without replays or without a reported duration.
  */
 export function rerunsOf(view: ViewState): number[] {
-  const { completions, durationMs } = view;
+  const { durationMs } = view;
+  const completions = countOf(view, 'completions');
   const replays = replaysOf(view);
   if (replays === 0 || durationMs === 0) return [];
   const leftMs = Math.min(Math.max(watchMsOf(view) - replays * durationMs, 0), durationMs);
@@ -192,14 +156,7 @@ export function addViewCounts(rows: readonly Counts[], view: ViewState, times: 1
 }
 
 export function addViewEvents(counts: Counts, view: ViewState): void {
-  addTo(counts, 'impressions', view.impressions);
-  addTo(counts, 'plays', view.plays);
-  addTo(counts, 'completions', view.completions);
-  addTo(counts, 'likes', view.likes);
-  addTo(counts, 'shares', view.shares);
-  addTo(counts, 'saves', view.saves);
-  addTo(counts, 'swipes_away', view.swipes);
-  addTo(counts, 'unlikes', view.unlikes);
+  for (const column of countedColumns) addTo(counts, column, countOf(view, column));
 }
 
 /**

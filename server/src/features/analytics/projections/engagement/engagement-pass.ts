@@ -8,13 +8,8 @@ import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import type { ZoneClock } from '../../../../platform/values/zone-clock.ts';
 import { sessionOwnerOf, viewerOf, type Hash } from '../../statistics/viewer-key.ts';
 import { addToBreakdown, emptyDetail, type ContentDetail } from './content-detail.ts';
-import {
-  addTo,
-  emptyAudienceCounts,
-  emptyContentCounts,
-  plainColumnOf,
-  type Counts,
-} from './contribution.ts';
+import { addTo, emptyAudienceCounts, emptyContentCounts, type Counts } from './contribution.ts';
+import { countedColumnOf } from './counted-kinds.ts';
 import { isWithinReach, joinSegments } from './segments.ts';
 import { addToSession, emptySession, mergeSessions, type SessionState } from './session-state.ts';
 import { addToView, emptyView, mergeViews, viewedContentOf, type ViewState } from './view-state.ts';
@@ -113,7 +108,7 @@ function countPlainly(
   contentId: string | null,
 ): void {
   const { event: kind, at } = event;
-  const column = plainColumnOf(kind);
+  const column = countedColumnOf(kind);
   if (column === null) return;
   const local = organization.clock.localOf(at);
   const hour = local - (local % hourMs);

@@ -1,4 +1,5 @@
 /** Binary format of view states: little-endian numbers at fixed offsets. */
+import { countedColumns, type CountedColumn } from './counted-kinds.ts';
 import {
   labelBytes,
   readEarliest,
@@ -11,20 +12,34 @@ import {
 import type { ViewState } from './view-state.ts';
 
 const labelsAt = 168;
-export const viewBytes = labelsAt + viewLabels.length * labelBytes;
+const laterCountsAt = labelsAt + viewLabels.length * labelBytes;
+const countBytes = 4;
+
+/** Offsets of the counts of the first version. Counts of kinds added later follow the labels. */
+const firstOffsets: Readonly<Partial<Record<CountedColumn, number>>> = {
+  impressions: 20,
+  plays: 24,
+  completions: 32,
+  swipes_away: 48,
+  likes: 152,
+  shares: 156,
+  saves: 160,
+  unlikes: 164,
+};
+const laterColumns = countedColumns.filter((column) => firstOffsets[column] === undefined);
+const countOffsets = countedColumns.map(
+  (column) => firstOffsets[column] ?? laterCountsAt + laterColumns.indexOf(column) * countBytes,
+);
+export const viewBytes = laterCountsAt + laterColumns.length * countBytes;
 
 export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   bytes.writeDoubleLE(view.firstAt, at);
   bytes.writeDoubleLE(view.lastAt, at + 8);
   bytes.writeUInt32LE(view.generation, at + 16);
-  bytes.writeUInt32LE(view.impressions, at + 20);
-  bytes.writeUInt32LE(view.plays, at + 24);
   bytes.writeUInt32LE(view.progressReports, at + 28);
-  bytes.writeUInt32LE(view.completions, at + 32);
   bytes.writeUInt32LE(view.errors, at + 36);
   bytes.writeUInt32LE(view.stalls, at + 40);
   bytes.writeUInt32LE(view.stallMs, at + 44);
-  bytes.writeUInt32LE(view.swipes, at + 48);
   bytes.writeInt32LE(view.toldWatchMs, at + 52);
   bytes.writeUInt32LE(view.positionMs, at + 56);
   bytes.writeUInt32LE(view.durationMs, at + 60);
@@ -40,10 +55,9 @@ export function writeView(view: ViewState, bytes: Buffer, at: number): void {
   bytes.writeDoubleLE(view.startupAt, at + 112);
   writeLabel(view.entryPoint, bytes, at + 120);
   writeLabel(view.appVersion, bytes, at + 136);
-  bytes.writeUInt32LE(view.likes, at + 152);
-  bytes.writeUInt32LE(view.shares, at + 156);
-  bytes.writeUInt32LE(view.saves, at + 160);
-  bytes.writeUInt32LE(view.unlikes, at + 164);
+  for (let index = 0; index < countOffsets.length; index += 1) {
+    bytes.writeUInt32LE(view.counts[index] ?? 0, at + (countOffsets[index] ?? 0));
+  }
   for (const [index, name] of viewLabels.entries()) {
     writeLabel(view[name], bytes, at + labelsAt + index * labelBytes);
   }
@@ -54,14 +68,11 @@ export function readView(bytes: Buffer, at: number): ViewState {
     firstAt: bytes.readDoubleLE(at),
     lastAt: bytes.readDoubleLE(at + 8),
     generation: bytes.readUInt32LE(at + 16),
-    impressions: bytes.readUInt32LE(at + 20),
-    plays: bytes.readUInt32LE(at + 24),
+    counts: countOffsets.map((offset) => bytes.readUInt32LE(at + offset)),
     progressReports: bytes.readUInt32LE(at + 28),
-    completions: bytes.readUInt32LE(at + 32),
     errors: bytes.readUInt32LE(at + 36),
     stalls: bytes.readUInt32LE(at + 40),
     stallMs: bytes.readUInt32LE(at + 44),
-    swipes: bytes.readUInt32LE(at + 48),
     toldWatchMs: bytes.readInt32LE(at + 52),
     positionMs: bytes.readUInt32LE(at + 56),
     durationMs: bytes.readUInt32LE(at + 60),
@@ -76,10 +87,6 @@ export function readView(bytes: Buffer, at: number): ViewState {
     startupAt: bytes.readDoubleLE(at + 112),
     entryPoint: readLabel(bytes, at + 120),
     appVersion: readLabel(bytes, at + 136),
-    likes: bytes.readUInt32LE(at + 152),
-    shares: bytes.readUInt32LE(at + 156),
-    saves: bytes.readUInt32LE(at + 160),
-    unlikes: bytes.readUInt32LE(at + 164),
     ...readViewLabels(bytes, at + labelsAt),
   };
 }

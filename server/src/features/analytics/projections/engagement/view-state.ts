@@ -18,7 +18,13 @@
  * watching.
  */
 import { hourMs } from '../../../../platform/values/time.ts';
-import type { CustomKind, LoggedEvent } from '../../../events/events.ts';
+import type { LoggedEvent } from '../../../events/events.ts';
+import {
+  countedColumnOf,
+  countedColumns,
+  countedIndex,
+  type CountedColumn,
+} from './counted-kinds.ts';
 import {
   addLabels,
   addViewLabels,
@@ -35,18 +41,12 @@ export type ViewState = ActivitySegment &
   ViewLabels & {
     /** The latest generation in which it was touched; see state-store.ts. */
     generation: number;
-    impressions: number;
-    plays: number;
+    /** How many events of each counted kind it has, by `countedIndex`; see `countOf`. */
+    counts: number[];
     progressReports: number;
-    completions: number;
     errors: number;
     stalls: number;
     stallMs: number;
-    swipes: number;
-    likes: number;
-    shares: number;
-    saves: number;
-    unlikes: number;
     /** The largest watch time reported by an event; −1 if none. */
     toldWatchMs: number;
     positionMs: number;
@@ -79,18 +79,11 @@ export function emptyView(generation = 0): ViewState {
     firstAt: Infinity,
     lastAt: -Infinity,
     generation,
-    impressions: 0,
-    plays: 0,
+    counts: countedColumns.map(() => 0),
     progressReports: 0,
-    completions: 0,
     errors: 0,
     stalls: 0,
     stallMs: 0,
-    swipes: 0,
-    likes: 0,
-    shares: 0,
-    saves: 0,
-    unlikes: 0,
     toldWatchMs: -1,
     positionMs: 0,
     durationMs: 0,
@@ -123,13 +116,13 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
   if (country !== undefined) view.country = earlierOf(view.country, country, at);
   addLabels(view, event, at);
   addViewLabels(view, event);
+  const column = countedColumnOf(event.event);
+  if (column !== null) view.counts[countedIndex[column]] = countOf(view, column) + 1;
   switch (event.event) {
     case 'impression':
-      view.impressions += 1;
       view.visibleMs = Math.max(view.visibleMs, millisecondsOf(data['visibleSeconds']));
       break;
     case 'playStart':
-      view.plays += 1;
       addWatchHour(view, hour);
       addStartup(view, wholeMilliseconds(data['startupTime']), at);
       break;
@@ -141,14 +134,12 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
       addWatchTime(view, data['watchTime']);
       break;
     case 'completion':
-      view.completions += 1;
       if (data['looped'] === true) view.loopedCompletions += 1;
       view.loopCount = Math.max(view.loopCount, wholeNumber(data['loopCount']));
       addWatchHour(view, hour);
       addWatchTime(view, data['watchTime']);
       break;
     case 'swipe':
-      view.swipes += 1;
       addWatchTime(view, data['watchTimeOnFrom'] ?? data['watchTime']);
       break;
     case 'rebuffer':
@@ -158,25 +149,8 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
     case 'error':
       view.errors += 1;
       break;
-    case 'like':
-      view.likes += 1;
-      break;
-    case 'share':
-      view.shares += 1;
-      break;
-    case 'save':
-      view.saves += 1;
-      break;
-    case 'unlike':
-      view.unlikes += 1;
-      break;
-    case 'unsave':
-    case 'notInterested':
-    case 'report':
-    case 'qualityChange':
-      break;
+    // Of other kinds, a view has at most a count.
     default:
-      event.event satisfies CustomKind;
   }
 }
 
@@ -184,9 +158,14 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
 const maxStallMs = 2 ** 32 - 1;
 const maxLoops = 1_000_000;
 
+/** How many events of a counted kind the view has. */
+export function countOf({ counts }: ViewState, column: CountedColumn): number {
+  return counts[countedIndex[column]] ?? 0;
+}
+
 /** Whether any part of the item was played. */
-export function hasStarted({ plays, progressReports }: ViewState): boolean {
-  return plays > 0 || progressReports > 0;
+export function hasStarted(view: ViewState): boolean {
+  return countOf(view, 'plays') > 0 || view.progressReports > 0;
 }
 
 export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
@@ -200,18 +179,11 @@ export function mergeViews(a: ViewState, b: ViewState): ViewState {
     firstAt: Math.min(a.firstAt, b.firstAt),
     lastAt: Math.max(a.lastAt, b.lastAt),
     generation: Math.max(a.generation, b.generation),
-    impressions: a.impressions + b.impressions,
-    plays: a.plays + b.plays,
+    counts: a.counts.map((count, index) => count + (b.counts[index] ?? 0)),
     progressReports: a.progressReports + b.progressReports,
-    completions: a.completions + b.completions,
     errors: a.errors + b.errors,
     stalls: a.stalls + b.stalls,
     stallMs: Math.min(a.stallMs + b.stallMs, maxStallMs),
-    swipes: a.swipes + b.swipes,
-    likes: a.likes + b.likes,
-    shares: a.shares + b.shares,
-    saves: a.saves + b.saves,
-    unlikes: a.unlikes + b.unlikes,
     toldWatchMs: Math.max(a.toldWatchMs, b.toldWatchMs),
     positionMs: Math.max(a.positionMs, b.positionMs),
     durationMs: Math.max(a.durationMs, b.durationMs),

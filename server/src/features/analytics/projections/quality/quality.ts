@@ -20,7 +20,7 @@ import { getOrMake } from '../engagement/engagement-pass.ts';
 import { entryPointOf } from '../engagement/label.ts';
 import { wholeMilliseconds } from '../engagement/view-state.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
-import type { CustomKind, EventProjection } from '../../../events/events.ts';
+import type { EventProjection } from '../../../events/events.ts';
 import { ClockedBlocks } from '../clocked-blocks.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
 import { startupBucket } from '../../statistics/startup-histogram.ts';
@@ -165,18 +165,8 @@ function collectEvent(
     case 'impression':
       count(hours, at, 'source', entryPointOf(data), 0);
       break;
-    case 'completion':
-    case 'swipe':
-    case 'like':
-    case 'share':
-    case 'save':
-    case 'unlike':
-    case 'unsave':
-    case 'notInterested':
-    case 'report':
-      break;
+    // Other kinds say nothing about quality or sources.
     default:
-      kind satisfies CustomKind;
   }
 }
 
