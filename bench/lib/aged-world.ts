@@ -12,17 +12,17 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { sql } from 'kysely';
+import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Pool } from 'pg';
 import { openEventLog } from '../../server/src/features/events/events.ts';
 import { createKey, generateKey } from '../../server/src/features/keys/keys.ts';
 import {
   inTransaction,
-  openDatabase,
+  poolConnection,
   type Db,
 } from '../../server/src/platform/database/database.ts';
 import { encodeBlock } from '../../server/src/platform/event-log/block-codec.ts';
 import type { OrganizationId } from '../../server/src/platform/ids.ts';
-import { createLogger } from '../../server/src/platform/logging.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
 import { dayMs } from '../../server/src/platform/time.ts';
 import { insertReadyItemsOf } from './catalogue.ts';
@@ -56,7 +56,7 @@ export type AgedWorld = AsyncDisposable & {
 
 export const eventsOfDay = 20_000;
 export const viewersOfOrganization = 2_000;
-const ownDays = 10;
+const ownDays = 14;
 const itemsOfOwn = 2_000;
 const eventsOfDayOfOthers = 4_400;
 const blocksOfTransaction = 100;
@@ -195,12 +195,15 @@ function dateOf(daysAgo: number): string {
 /** Copies `other`, and stores the log of all organizations anew in the order of arrival. */
 async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
   await using service = await start('api');
-  const connection = await connectionToRunningServer(service.dataDir);
-  await using one = openDatabase({ connection, poolSize: 1, log: createLogger('error') });
-  const { db } = one;
-  await sql`set statement_timeout = 0`.execute(db);
-  await sql`set synchronous_commit = off`.execute(db);
-  await sql`set maintenance_work_mem = '512MB'`.execute(db);
+  const pool = new Pool({
+    ...poolConnection(await connectionToRunningServer(service.dataDir)),
+    max: 1,
+    idleTimeoutMillis: 0,
+    options: '-c synchronous_commit=off -c maintenance_work_mem=512MB -c timezone=UTC',
+  });
+  // Not `openDatabase`, which ends statements that take longer than those of a service may.
+  const db: Db = new Kysely({ dialect: new PostgresDialect({ pool }) });
+  await using _ = { [Symbol.asyncDispose]: () => db.destroy() };
   const copies = Array.from({ length: size.organizations - 1 }, (_, index) => `org_other${index}`);
   await copyOrganization(db, 'org_other', copies);
   note('organizations are copied');

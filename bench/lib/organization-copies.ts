@@ -46,7 +46,7 @@ function keyOf(column: string): RawBuilder<unknown> {
 
 /**
  * Creates organizations with everything that `template` has in the tables above. `db`
- * must have a single connection without a limit on the time of statements.
+ * must not limit the time of statements.
  */
 export async function copyOrganization(
   db: Db,
