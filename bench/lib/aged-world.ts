@@ -157,7 +157,7 @@ type Days = { organizationId: string; days: number; perDay: number };
 async function appendDays(db: Db, { organizationId, days, perDay }: Days): Promise<void> {
   const all = await contentIdsOf(db, organizationId);
   for (let day = days; day >= 1; day -= 1) {
-    const contentIds = watchedOn(all, (days - day) / Math.max(1, days - 1));
+    const contentIds = watchedOn(all, (days - day) / Math.max(1, days - ownDays));
     for (let part = 1; part <= partsOfDay; part += 1) {
       const endMs = today - day * dayMs + part * partMs - 60_000;
       const total = Math.round(perDay / partsOfDay);
@@ -181,9 +181,12 @@ async function appendDays(db: Db, { organizationId, days, perDay }: Days): Promi
   }
 }
 
-/** Viewers watch the newest of the items that there were at a moment from 0 to 1. */
+/**
+ * Viewers watch the newest of the items that there were at a moment, which is 0 at the beginning and 1
+ * from two weeks ago: what reports of these weeks count does not depend on the age.
+ */
 function watchedOn(contentIds: readonly string[], moment: number): readonly string[] {
-  const from = Math.round(Math.max(0, contentIds.length - itemsOfOwn) * moment);
+  const from = Math.round(Math.max(0, contentIds.length - itemsOfOwn) * Math.min(1, moment));
   // `eventBlocks` prefers the first items.
   return contentIds.slice(from, from + itemsOfOwn).toReversed();
 }
