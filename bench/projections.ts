@@ -5,7 +5,6 @@
  * The same number of events is then projected by four projectors that share the partitions by their
  * leases. They run in this process, so only their processor time per event can be compared.
  */
-import { readdirSync, readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { allProjections } from '../server/src/features/analytics/projections/all-projections.ts';
@@ -14,6 +13,7 @@ import { openEventLog } from '../server/src/features/events/events.ts';
 import type { Db } from '../server/src/platform/database/database.ts';
 import { createLogger } from '../server/src/platform/logging/logging.ts';
 import { insertReadyItems } from './lib/catalogue.ts';
+import { databaseCpuMs } from './lib/database-cpu.ts';
 import { eventBlocks } from './lib/event-traffic.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
@@ -73,33 +73,7 @@ async function projectAll(from: Db, projectors: number, expected: number): Promi
 /** CPU seconds of this process and of all PostgreSQL processes. */
 function processorSeconds(): { node: number; database: number } {
   const { user, system } = process.cpuUsage();
-  return { node: (user + system) / 1e6, database: databaseSeconds() };
-}
-
-/** CPU seconds of the server that runs on the bench's folder, and its children. */
-function databaseSeconds(): number {
-  if (process.platform !== 'linux') return Number.NaN;
-  const running = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap(readProcess)
-    .filter(({ isDatabase }) => isDatabase);
-  const server = running.find(({ command }) => command.includes(service.dataDir));
-  return running
-    .filter(({ pid, parent }) => pid === server?.pid || parent === server?.pid)
-    .reduce((sum, { seconds }) => sum + seconds, 0);
-}
-
-function readProcess(pid: string) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const command = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    const seconds = (Number(fields[11]) + Number(fields[12])) / 100;
-    return [{ pid, parent: fields[1], command, seconds, isDatabase: stat.includes('(postgres)') }];
-  } catch {
-    // The process has ended.
-    return [];
-  }
+  return { node: (user + system) / 1e6, database: databaseCpuMs(service.dataDir) / 1_000 };
 }
 
 async function timed(work: () => Promise<unknown>) {

@@ -16,8 +16,8 @@ type Session = Pick<LoggedEvent, 'userId' | 'sessionId' | 'country' | 'device'> 
 };
 
 /**
- * Generates blocks of about `blockEvents` events, `total` in all, from interleaved sessions. Half
- * of all plays go to a tenth of the items.
+ * Generates blocks of about `blockEvents` events, `total` in all, from interleaved sessions of
+ * `viewers` people (200,000 by default). Half of all plays go to a tenth of the items.
  */
 export function* eventBlocks(options: {
   total: number;
@@ -25,10 +25,11 @@ export function* eventBlocks(options: {
   sessions: number;
   contentIds: readonly string[];
   endMs: number;
+  viewers?: number;
 }): Generator<LoggedEvent[]> {
-  const { total, blockEvents, contentIds, endMs } = options;
+  const { total, blockEvents, contentIds, endMs, viewers = 200_000 } = options;
   const startMs = endMs - 30 * 60_000;
-  const sessions = Array.from({ length: options.sessions }, () => newSession(startMs));
+  const sessions = Array.from({ length: options.sessions }, () => newSession(startMs, viewers));
   let made = 0;
   for (let turn = 0; made < total;) {
     const block: LoggedEvent[] = [];
@@ -36,7 +37,7 @@ export function* eventBlocks(options: {
       const place = turn % sessions.length;
       let session = sessions[place];
       // A session lasts some minutes; then another viewer takes its place.
-      if (session === undefined || Math.random() < 0.05) session = newSession(startMs);
+      if (session === undefined || Math.random() < 0.05) session = newSession(startMs, viewers);
       sessions[place] = session;
       while (session.unsent.length < eventsTogether) watch(session, pick(contentIds));
       block.push(...session.unsent.splice(0, eventsTogether));
@@ -47,9 +48,9 @@ export function* eventBlocks(options: {
   }
 }
 
-function newSession(startMs: number): Session {
+function newSession(startMs: number, viewers: number): Session {
   return {
-    userId: `user-${Math.floor(Math.random() * 200_000)}`,
+    userId: `user-${Math.floor(Math.random() * viewers)}`,
     sessionId: randomUUID(),
     country: countries[Math.floor(Math.random() * countries.length)] ?? 'DE',
     device: devices[Math.floor(Math.random() * devices.length)] ?? 'web',

@@ -34,7 +34,7 @@ export class BlockSeeder {
   async add(blocks: SeededBlocks): Promise<void> {
     const { dayStartMs, count, organizationId, bytes, eventCount = 1 } = blocks;
     const transactions = Math.ceil(count / blocksOfTransaction);
-    await this.#useUpTransactions(this.#transaction + transactions);
+    await useUpTransactions(this.#db, this.#transaction + transactions);
     await sql`
       insert into event_block (organization_id, received_at, written_by, event_count, events)
       select ${organizationId}, to_timestamp(${dayStartMs}::float8 / 1000 + n * 86000.0 / ${count}::int),
@@ -43,14 +43,14 @@ export class BlockSeeder {
       from generate_series(0, ${count - 1}::int) n`.execute(this.#db);
     this.#transaction += transactions;
   }
+}
 
-  /** Advances the transaction counter, because the next blocks may contain ids up to this one. */
-  async #useUpTransactions(next: number): Promise<void> {
-    await sql`${sql.raw(`do $$ begin
-      while pg_current_xact_id()::text::numeric < ${next} loop commit; end loop; end $$`)}`.execute(
-      this.#db,
-    );
-  }
+/** Advances the transaction counter, because the next blocks may contain ids up to this one. */
+export async function useUpTransactions(db: Db, next: number): Promise<void> {
+  await sql`${sql.raw(`do $$ begin
+    while pg_current_xact_id()::text::numeric < ${next} loop commit; end loop; end $$`)}`.execute(
+    db,
+  );
 }
 
 export type ReadCost = { readonly pages: number; readonly ms: number };

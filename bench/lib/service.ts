@@ -25,10 +25,12 @@ export type BenchService = AsyncDisposable & {
 
 /**
  * Starts the service like `npm start` with a fresh data directory, and waits until it is ready.
- * With a `DATABASE_URL` it uses that database instead of an embedded one.
+ * With a `DATABASE_URL` it uses that database instead of an embedded one, and with a
+ * `REELFEED_DATA_DIR` that directory, which then stays.
  */
 export async function startBenchService(env: Record<string, string> = {}): Promise<BenchService> {
-  const dataDir = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-'));
+  const givenDir = env['REELFEED_DATA_DIR'];
+  const dataDir = givenDir ?? (await mkdtemp(path.join(os.tmpdir(), 'reelfeed-bench-')));
   const port = await freePort();
   const secretKey = env['REELFEED_SECRET_KEY'] ?? generateKey('secret');
   const publishableKey = env['REELFEED_PUBLISHABLE_KEY'] ?? generateKey('publishable');
@@ -67,7 +69,7 @@ export async function startBenchService(env: Record<string, string> = {}): Promi
       await database[Symbol.asyncDispose]();
       child.kill('SIGTERM');
       if (child.exitCode === null) await once(child, 'exit');
-      await rm(dataDir, { recursive: true, force: true });
+      if (givenDir === undefined) await rm(dataDir, { recursive: true, force: true });
     },
   };
 }

@@ -117,16 +117,20 @@ export async function readFeedChanges(
   organizationIds: readonly string[],
   page: { after: ChangePosition | null; limit: number },
 ): Promise<FeedChanges> {
-  const after = page.after ?? { changedXid: '0', serialNumber: 0 };
+  // The only lower bound: given two, PostgreSQL starts at the first row of the index, and reads all
+  // of it in every poll. A later page begins behind the snapshot's oldest transaction anyway.
+  const from =
+    page.after === null
+      ? sql`pg_snapshot_xmin(${sinceSnapshot}::pg_snapshot), 0::bigint`
+      : sql`${page.after.changedXid}::xid8, ${page.after.serialNumber}::bigint`;
   const isNews = sql`
-    changed_xid >= pg_snapshot_xmin(${sinceSnapshot}::pg_snapshot)
-      and (changed_xid, serial_number) > (${after.changedXid}::xid8, ${after.serialNumber}::bigint)
+    (changed_xid, serial_number) > (${from})
       and not pg_visible_in_snapshot(changed_xid, ${sinceSnapshot}::pg_snapshot)
       and organization_id = any(${organizationIds}::text[])`;
   const { rows } = await sql<FeedItemRow>`
     (
       select ${columns}, (${membership}) as is_member, content.changed_xid as position
-      from content where ${isNews} and content_type <> 'video_carousel'
+      from content where ${isNews}
       order by content.changed_xid, serial_number
       limit ${page.limit}
     ) union all (
@@ -140,9 +144,9 @@ export async function readFeedChanges(
     limit ${page.limit}
   `.execute(db);
   const last = rows.length < page.limit ? undefined : rows.at(-1);
-  const carousels = await readChangedCarousels(db, sql`${isNews}`, rows, page.after === null);
+  const others = rows.filter((row) => row.content_type !== 'video_carousel');
   return {
-    rows: [...rows, ...carousels],
+    rows: [...others, ...(await readChangedCarousels(db, rows))],
     last:
       last === undefined
         ? null
@@ -150,21 +154,32 @@ export async function readFeedChanges(
   };
 }
 
-/** Video carousels that have changed or contain a video among `changed`. */
+/**
+ * The video carousels among `changed`, and those that contain a video among them. Their ids are
+ * looked up first: a condition with an `or` for both made every poll read the whole table, and 50,000
+ * items took 15 ms.
+ */
 async function readChangedCarousels(
   db: Db,
-  isNews: RawBuilder<unknown>,
   changed: readonly FeedItemRow[],
-  isFirstPage: boolean,
 ): Promise<FeedItemRow[]> {
+  const carousels = changed.filter((row) => row.content_type === 'video_carousel');
   const videos = changed.filter((row) => row.content_type === 'video');
-  const holding = sql`(organization_id, content_id) in (
-    select entry.organization_id, entry.carousel_id from carousel_entry entry
-    join unnest(${videos.map((row) => row.organization_id)}::text[],
-      ${videos.map((row) => row.content_id)}::uuid[]) as video (organization_id, content_id)
-      on entry.organization_id = video.organization_id and entry.video_id = video.content_id)`;
-  if (!isFirstPage) return readVideoCarousels(db, holding);
-  return readVideoCarousels(db, sql`((${isNews}) or ${holding})`);
+  if (carousels.length + videos.length === 0) return [];
+  return readVideoCarousels(
+    db,
+    sql`(organization_id, content_id) in (
+      select * from ${pairs(carousels)} as carousel
+      union
+      select entry.organization_id, entry.carousel_id from carousel_entry entry
+      join ${pairs(videos)} as video (organization_id, content_id)
+        on entry.organization_id = video.organization_id and entry.video_id = video.content_id)`,
+  );
+}
+
+function pairs(rows: readonly FeedItemRow[]): RawBuilder<unknown> {
+  return sql`unnest(${rows.map((row) => row.organization_id)}::text[],
+    ${rows.map((row) => row.content_id)}::uuid[])`;
 }
 
 type CarouselRow = FeedItemRow & { videos: number; since: Date | null; until: Date | null };
