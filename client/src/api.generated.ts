@@ -13,13 +13,13 @@ export interface paths {
         };
         /**
          * List alerts
-         * @description With their state, oldest first; at most 100.
+         * @description Returns the alerts with their state, oldest first. There are at most 100.
          */
         get: operations["listAlerts"];
         put?: never;
         /**
-         * Watch a metric
-         * @description Every hour of the organization’s clock is judged some minutes after its end, by a window of hours that ends with it. `analytics.alert` tells webhooks when an alert opens, and when it is resolved.
+         * Create an alert
+         * @description Each hour in the organization’s time zone is evaluated a few minutes after it ends, over a window of hours that ends with it. The webhook event `analytics.alert` is sent when an alert opens and when it is resolved.
          */
         post: operations["createAlert"];
         delete?: never;
@@ -64,8 +64,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List when an alert was opened and resolved
-         * @description Newest first; of the last 90 days.
+         * List when an alert opened and was resolved
+         * @description Newest first, for the last 90 days.
          */
         get: operations["listAlertEvents"];
         put?: never;
@@ -86,8 +86,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Try a rule on the past
-         * @description When it would have opened in the last days. Nothing is stored or told.
+         * Test a rule against past data
+         * @description Reports when the alert would have opened in recent days. Nothing is stored and no webhook is notified.
          */
         post: operations["testAlert"];
         delete?: never;
@@ -105,7 +105,7 @@ export interface paths {
         };
         /**
          * Get active, new and returning viewers
-         * @description Viewers of the last day, of the 7 and of the 30 days that end with it, and for each day who came for the first time and who came back. With `Accept: text/csv` it answers the timeseries.
+         * @description Returns the viewers of the last day and of the 7 and 30 days ending with it, and for each day the new and returning viewers. With `Accept: text/csv`, the response is the timeseries.
          */
         get: operations["getAudienceAnalytics"];
         put?: never;
@@ -127,7 +127,7 @@ export interface paths {
         put?: never;
         /**
          * Get cohorts of viewers
-         * @description Viewers by their first day, action or content, and the share of them that does something on each day or week after. Changes nothing.
+         * @description Groups viewers by their first day, action or content, and returns the share that does something on each following day or week. Has no side effects.
          */
         post: operations["askCohorts"];
         delete?: never;
@@ -145,7 +145,7 @@ export interface paths {
         };
         /**
          * List the metrics of content items
-         * @description Items that had any event in the range, archived ones included; deleted ones are not in it. Items without the rate that is sorted by come last. With `Accept: text/csv` it answers the page.
+         * @description Returns items with at least one event in the range, including archived items but not deleted ones. Items without a value for the sorted rate come last. With `Accept: text/csv`, the response is the page.
          */
         get: operations["listContentAnalytics"];
         put?: never;
@@ -165,7 +165,7 @@ export interface paths {
         };
         /**
          * Get the metrics of one content item
-         * @description With its series, its audience, and how far viewers watch. With `Accept: text/csv` it answers the timeseries.
+         * @description Returns totals, time series, audience, and how far viewers watch. With `Accept: text/csv`, the response is the timeseries.
          */
         get: operations["getContentAnalytics"];
         put?: never;
@@ -185,7 +185,7 @@ export interface paths {
         };
         /**
          * Compare an item with similar ones at the same age
-         * @description Its first days against those of similar items: quartiles, null below five items, and the place among the last ten items of the organization and of the author. With `Accept: text/csv` it answers the metrics.
+         * @description Compares the first days of the item with those of similar items: quartiles (null below five items), and its rank among the last ten items of the organization and of the author. With `Accept: text/csv`, the response is the metrics.
          */
         get: operations["getContentBenchmark"];
         put?: never;
@@ -206,8 +206,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get a report over events of a kind
-         * @description Counts, viewers, and what a declared value of `data` is like, by another value and over time. Changes nothing.
+         * Get a report on events of one kind
+         * @description Returns counts, viewers and statistics of a declared value of `data`, by another value and over time. Has no side effects.
          */
         post: operations["askCustom"];
         delete?: never;
@@ -224,8 +224,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the metrics of sessions
-         * @description In total, over time, and by device, country or tag. With `Accept: text/csv` it answers the segments.
+         * Get session metrics
+         * @description Returns totals, a time series, and metrics by device, country or tag. With `Accept: text/csv`, the response is the segments.
          */
         get: operations["getEngagementAnalytics"];
         put?: never;
@@ -247,7 +247,7 @@ export interface paths {
         put?: never;
         /**
          * Get a funnel
-         * @description How many viewers get from step to step, within a session or within some hours, and how long it takes. Changes nothing.
+         * @description Returns how many viewers get from step to step, within a session or a number of hours, and how long it takes. Has no side effects.
          */
         post: operations["askFunnel"];
         delete?: never;
@@ -264,8 +264,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the hours of the week in which viewers watch
-         * @description A map of weekdays and hours, by the organization's clock. The range may reach back as far as hours are kept. With `Accept: text/csv` it answers the hours.
+         * Get viewing by hour of the week
+         * @description Returns viewing by weekday and hour in the organization's time zone. The range may reach back as far as hourly data is kept. With `Accept: text/csv`, the response is the hours.
          */
         get: operations["getHourAnalytics"];
         put?: never;
@@ -284,8 +284,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the items that have moved most
-         * @description Against as many days right before the range, the greatest difference first. A last day that is not over yet is left out, with its counterpart. With `Accept: text/csv` it answers the items.
+         * Get the items that changed most
+         * @description Compares with the preceding period of equal length, greatest difference first. If the last day is not over yet, it and its counterpart are left out. With `Accept: text/csv`, the response is the items.
          */
         get: operations["getMovers"];
         put?: never;
@@ -305,7 +305,7 @@ export interface paths {
         };
         /**
          * Get the metrics of the organization
-         * @description In total, over time, and against as many days before. With `Accept: text/csv` it answers the timeseries.
+         * @description Returns totals, a time series, and a comparison with the preceding period. With `Accept: text/csv`, the response is the timeseries.
          */
         get: operations["getAnalyticsOverview"];
         put?: never;
@@ -327,7 +327,7 @@ export interface paths {
         put?: never;
         /**
          * Get the paths of viewers
-         * @description What viewers do after an event of a session, or did before it, step by step. Changes nothing.
+         * @description Returns what viewers do after or before an event in a session, step by step. Has no side effects.
          */
         post: operations["askPaths"];
         delete?: never;
@@ -344,8 +344,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the metrics of playback quality
-         * @description Start-up times, stalls and errors, also by rendition and codec. With `Accept: text/csv` it answers the timeseries.
+         * Get playback quality metrics
+         * @description Returns startup times, stalls and errors, in total and by rendition and codec. With `Accept: text/csv`, the response is the timeseries.
          */
         get: operations["getQualityAnalytics"];
         put?: never;
@@ -364,8 +364,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the last 60 minutes
-         * @description By the minute, with the items that are played most and those that are rising. Made to be polled every few seconds; `meta.asOf` tells how fresh it is. With `Accept: text/csv` it answers the minutes.
+         * Get metrics of the last 60 minutes
+         * @description Returns metrics by minute, the most played items and the trending items. Designed to be polled every few seconds; `meta.asOf` says how current it is. With `Accept: text/csv`, the response is the minutes.
          */
         get: operations["getRealtimeAnalytics"];
         put?: never;
@@ -385,13 +385,13 @@ export interface paths {
         };
         /**
          * List the saved reports
-         * @description Oldest first; at most 100.
+         * @description Oldest first. There are at most 100.
          */
         get: operations["listReports"];
         put?: never;
         /**
          * Save a report
-         * @description A report with its query, under a name. With a `schedule` it is made at each due time, once, and mailed or told to webhooks.
+         * @description Saves a report and its query under a name. With a `schedule`, it is made once at each due time and sent by mail or to webhooks.
          */
         post: operations["createReport"];
         delete?: never;
@@ -416,14 +416,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a saved report
-         * @description With its runs and links.
+         * @description Also deletes its runs and links.
          */
         delete: operations["deleteReport"];
         options?: never;
         head?: never;
         /**
          * Change a saved report
-         * @description It is due next after this moment. Its runs stay.
+         * @description The next run is scheduled after the change. Its runs are kept.
          */
         patch: operations["updateReport"];
         trace?: never;
@@ -437,13 +437,13 @@ export interface paths {
         };
         /**
          * List the links to a report
-         * @description Those that work, newest first.
+         * @description Returns the active links, newest first.
          */
         get: operations["listReportLinks"];
         put?: never;
         /**
-         * Make a link to a report
-         * @description A page that anybody who has the link can read, with the days of its range.
+         * Create a link to a report
+         * @description The link opens a page with the report, readable by anyone who has the link.
          */
         post: operations["createReportLink"];
         delete?: never;
@@ -464,7 +464,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a link to a report
-         * @description It opens nothing from the answer on.
+         * @description The link stops working before the response is sent.
          */
         delete: operations["deleteReportLink"];
         options?: never;
@@ -481,13 +481,13 @@ export interface paths {
         };
         /**
          * List the runs of a report
-         * @description Newest first; of the last 90 days.
+         * @description Newest first, for the last 90 days.
          */
         get: operations["listReportRuns"];
         put?: never;
         /**
-         * Make a saved report now
-         * @description It is mailed and told to webhooks as on its schedule.
+         * Run a saved report now
+         * @description The report is mailed and sent to webhooks as on its schedule.
          */
         post: operations["runReport"];
         delete?: never;
@@ -504,8 +504,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get what a run of a report said
-         * @description With `Accept: text/csv` its rows.
+         * Get the result of a report run
+         * @description With `Accept: text/csv`, returns its rows.
          */
         get: operations["getReportRun"];
         put?: never;
@@ -524,8 +524,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the retention of viewers
-         * @description Cohorts are the viewers of a first day or, by week, of the days of a first week. Either way retention is counted in days, and `hour` gives days. With `Accept: text/csv` it answers a line for each cohort.
+         * Get viewer retention
+         * @description A cohort is the viewers whose first day is the same or, by week, falls in the same week. Retention is always counted in days, and `hour` is treated as days. With `Accept: text/csv`, the response is a line for each cohort.
          */
         get: operations["getRetentionAnalytics"];
         put?: never;
@@ -544,8 +544,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get where viewers come from
-         * @description Impressions by the `entryPoint` that they name, and what came of them. With `Accept: text/csv` it answers the sources.
+         * Get traffic sources
+         * @description Groups impressions and the resulting plays by `entryPoint`. With `Accept: text/csv`, the response is the sources.
          */
         get: operations["getTrafficSources"];
         put?: never;
@@ -564,8 +564,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get who watches, how often, and who likes
-         * @description Different viewers of the range, and on how many days they came. With `Accept: text/csv` it answers the frequencies.
+         * Get audience size, frequency and reactions
+         * @description Returns the distinct viewers in the range and the number of days on which they were active. With `Accept: text/csv`, the response is the frequencies.
          */
         get: operations["getViewerAnalytics"];
         put?: never;
@@ -585,7 +585,7 @@ export interface paths {
         };
         /**
          * List who changed what, when, with which key or as which person
-         * @description The latest change first. Every change by a secret key, a person, the command line and the service itself; events and playback tokens are no changes. With `Accept: text/csv` or `application/x-ndjson` it answers with all of them as a file.
+         * @description Newest first. Includes every change made by a secret key, a person, the command line or the service itself. Events and playback tokens do not count as changes. With `Accept: text/csv` or `application/x-ndjson`, the response is a file of all changes.
          */
         get: operations["listAudit"];
         put?: never;
@@ -605,7 +605,7 @@ export interface paths {
         };
         /**
          * Get settings and flags for a viewer
-         * @description Base values, overlaid by what was rolled out to the viewer and by the variants that the viewer is in. Reading them makes the viewer a participant.
+         * @description Returns the base values, overridden by rolled-out values and by the variants that the viewer is assigned to. Reading them makes the viewer a participant.
          */
         get: operations["getConfig"];
         put?: never;
@@ -625,13 +625,13 @@ export interface paths {
         };
         /**
          * List content items
-         * @description Newest first unless `sort` says otherwise. Archived items are left out.
+         * @description Newest first unless `sort` says otherwise. Archived items are excluded.
          */
         get: operations["listContent"];
         put?: never;
         /**
          * Create an image carousel or a video carousel
-         * @description It is ready at once, and in the feed as soon as it holds an image, or a video that is in the feed itself.
+         * @description The carousel is ready immediately. It appears in the feed once it contains an image, or a video that is itself in the feed.
          */
         post: operations["createCarousel"];
         delete?: never;
@@ -649,21 +649,21 @@ export interface paths {
         };
         /**
          * Get a content item
-         * @description With `archived`, also one that is archived: `archivedAt` says since when.
+         * @description With `archived`, also returns archived items; `archivedAt` is the time of archiving.
          */
         get: operations["getContent"];
         put?: never;
         post?: never;
         /**
          * Archive a content item
-         * @description It leaves the feed and the lists at once and can be restored for 30 days.
+         * @description The item disappears from the feed and from lists immediately and can be restored for 30 days.
          */
         delete: operations["archiveContent"];
         options?: never;
         head?: never;
         /**
          * Change a content item
-         * @description `tags` are replaced. `customMetadata` is merged; null removes a key. With `If-Match`, the change is refused (412) when the item has changed since.
+         * @description `tags` are replaced. `customMetadata` is merged; null removes a key. With `If-Match`, the change is rejected (412) if the item has changed since.
          */
         patch: operations["updateContent"];
         trace?: never;
@@ -683,7 +683,7 @@ export interface paths {
         put?: never;
         /**
          * Add captions to a video
-         * @description WebVTT or SubRip in UTF-8, UTF-16 or Windows-1252. They are stored as WebVTT, with bold, italics and underline alone, and join the HLS playlist within a second.
+         * @description Accepts WebVTT or SubRip in UTF-8, UTF-16 or Windows-1252. The captions are stored as WebVTT, keeping only bold, italics and underline, and appear in the HLS playlist within a second.
          */
         post: operations["addCaptions"];
         delete?: never;
@@ -722,13 +722,13 @@ export interface paths {
         get?: never;
         /**
          * Set an image as the thumbnail of a video
-         * @description The image is turned upright, scaled, and stored as thumbnails without its metadata. For a moment of the video, change `thumbnailTime`.
+         * @description The image is rotated upright, scaled, and stored as thumbnails without its metadata. To use a picture from the video instead, change `thumbnailTime`.
          */
         put: operations["setCover"];
         post?: never;
         /**
-         * Go back to the first picture as the thumbnail of a video
-         * @description Go back to the first picture as the thumbnail of a video.
+         * Reset the thumbnail of a video to its first picture
+         * @description Reset the thumbnail of a video to its first picture.
          */
         delete: operations["removeCover"];
         options?: never;
@@ -747,7 +747,7 @@ export interface paths {
         put?: never;
         /**
          * Add an image to an image carousel
-         * @description The image is turned upright, scaled, and stored without its metadata. At most 10. Organizations take turns; when too many images wait, the answer is 503 with Retry-After.
+         * @description The image is rotated upright, scaled, and stored without its metadata. A carousel has at most 10 images. Decoding capacity is shared fairly between organizations. If too many images are waiting, the response is 503 with Retry-After.
          */
         post: operations["addCarouselImage"];
         delete?: never;
@@ -807,7 +807,7 @@ export interface paths {
         put?: never;
         /**
          * Get signed URLs for a protected item
-         * @description A publishable key gets them for published items that are not private.
+         * @description With a publishable key, only for published items that are not private.
          */
         post: operations["createPlaybackToken"];
         delete?: never;
@@ -827,7 +827,7 @@ export interface paths {
         put?: never;
         /**
          * Restore an archived content item
-         * @description Within 30 days of the archiving. The item comes back `unpublished`.
+         * @description Possible for 30 days after archiving. The restored item is `unpublished`.
          */
         post: operations["restoreContent"];
         delete?: never;
@@ -846,8 +846,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run failed processing, or a failed import, again
-         * @description For items in `error`, and for ready ones whose `errorReason` says that renditions are missing.
+         * Retry failed processing or a failed import
+         * @description Applies to items in `error` and to ready items whose `errorReason` says that renditions are missing.
          */
         post: operations["retryProcessing"];
         delete?: never;
@@ -864,8 +864,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List items that are like an item
-         * @description Items of the feed that the same viewers watch, most alike first; where few have watched them, items that share tags or the author. There may be fewer than `limit`, or none.
+         * List similar items
+         * @description Returns items that are watched by the same viewers, most similar first. If few viewers have watched them, returns items with the same tags or author. There may be fewer than `limit`, or none.
          */
         get: operations["listSimilarContent"];
         put?: never;
@@ -891,7 +891,7 @@ export interface paths {
         put?: never;
         /**
          * Add videos to a video carousel
-         * @description Ready videos, each once, at most 10. The answer has all entries in order.
+         * @description Accepts ready videos without repetition. A carousel has at most 10 entries. Returns all entries in order.
          */
         post: operations["addCarouselVideos"];
         delete?: never;
@@ -950,8 +950,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Delete up to 100 content items for good
-         * @description It cannot be undone, and it takes archived items as well. The items are gone from every read at once, their files and statistics within 24 hours (`GET /v1/purges`). Limits of an organization: 60 requests and 1,000 items in any 60 seconds, told by the headers `RateLimit` and `RateLimit-Policy`.
+         * Permanently delete up to 100 content items
+         * @description This cannot be undone. Archived items are accepted too. The items disappear from all responses immediately; their files and statistics are removed within 24 hours (`GET /v1/purges`). An organization is limited to 60 requests and 1,000 items in any 60 seconds, as reported by the headers `RateLimit` and `RateLimit-Policy`.
          */
         post: operations["bulkDeleteContent"];
         delete?: never;
@@ -969,13 +969,13 @@ export interface paths {
         };
         /**
          * List bulk jobs
-         * @description Newest first. Jobs are kept for 30 days after their end.
+         * @description Newest first. Jobs are kept for 30 days after they end.
          */
         get: operations["listBulkJobs"];
         put?: never;
         /**
-         * Do something to every content item that matches a filter
-         * @description For a thousand items and more. The items are those that match now: what matches later is not touched. With `dryRun`, answers how many they are and changes nothing.
+         * Change every content item that matches a filter
+         * @description Suitable for thousands of items. Affects the items that match now: items that match later are not changed. With `dryRun`, only returns the number of matching items.
          */
         post: operations["createBulkJob"];
         delete?: never;
@@ -1015,7 +1015,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a bulk job
-         * @description What is done stays done; after this answer no further item is changed.
+         * @description Changes already made are kept. No item is changed after the response.
          */
         post: operations["cancelBulkJob"];
         delete?: never;
@@ -1033,7 +1033,7 @@ export interface paths {
         };
         /**
          * List the items that a bulk job could not change
-         * @description By their ids; readable while the job runs.
+         * @description Sorted by id. Available while the job runs.
          */
         get: operations["listBulkJobFailures"];
         put?: never;
@@ -1055,7 +1055,7 @@ export interface paths {
         put?: never;
         /**
          * Add and remove tags of up to 100 content items
-         * @description `removeTags` come after `addTags`: a tag in both is removed. Limits of an organization: 60 requests and 1,000 items in any 60 seconds, told by the headers `RateLimit` and `RateLimit-Policy`.
+         * @description `removeTags` are applied after `addTags`, so a tag in both is removed. An organization is limited to 60 requests and 1,000 items in any 60 seconds, as reported by the headers `RateLimit` and `RateLimit-Policy`.
          */
         post: operations["bulkTagContent"];
         delete?: never;
@@ -1075,7 +1075,7 @@ export interface paths {
         put?: never;
         /**
          * Change up to 100 content items
-         * @description Each item its own way. Limits of an organization: 60 requests and 1,000 items in any 60 seconds, told by the headers `RateLimit` and `RateLimit-Policy`.
+         * @description Each item can be changed differently. An organization is limited to 60 requests and 1,000 items in any 60 seconds, as reported by the headers `RateLimit` and `RateLimit-Policy`.
          */
         post: operations["bulkUpdateContent"];
         delete?: never;
@@ -1095,7 +1095,7 @@ export interface paths {
         put?: never;
         /**
          * Set the visibility of up to 100 content items
-         * @description Limits of an organization: 60 requests and 1,000 items in any 60 seconds, told by the headers `RateLimit` and `RateLimit-Policy`.
+         * @description An organization is limited to 60 requests and 1,000 items in any 60 seconds, as reported by the headers `RateLimit` and `RateLimit-Policy`.
          */
         post: operations["bulkSetVisibility"];
         delete?: never;
@@ -1115,7 +1115,7 @@ export interface paths {
         put?: never;
         /**
          * Import up to 100 videos and image carousels from URLs
-         * @description The items are made at once and their bytes fetched in the background. An `externalId` that has an item already answers that item. An item with a wrong value fails alone.
+         * @description The items are created immediately and their bytes are fetched in the background. For an `externalId` that already has an item, that item is returned. An item with an invalid value fails individually.
          */
         post: operations["importContent"];
         delete?: never;
@@ -1135,7 +1135,7 @@ export interface paths {
         put?: never;
         /**
          * Create a video item and upload its bytes
-         * @description With a JSON body the answer holds an `uploadUrl` that takes the bytes by PUT. With `multipart/form-data`, a part `file` holds the bytes and fields hold the metadata.
+         * @description With a JSON body, the response contains an `uploadUrl` that accepts the bytes by PUT. With `multipart/form-data`, a part `file` contains the bytes and fields contain the metadata.
          */
         post: operations["uploadContent"];
         delete?: never;
@@ -1152,8 +1152,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what is forwarded
-         * @description Oldest first; at most 10.
+         * List the forwardings
+         * @description Oldest first. There are at most 10.
          */
         get: operations["listEventForwardings"];
         put?: never;
@@ -1180,7 +1180,7 @@ export interface paths {
         post?: never;
         /**
          * Stop forwarding
-         * @description Batches that are on their way are still sent.
+         * @description Batches already created are still sent.
          */
         delete: operations["deleteEventForwarding"];
         options?: never;
@@ -1199,7 +1199,7 @@ export interface paths {
         put?: never;
         /**
          * Send an engagement event
-         * @description The answer is sent when the events are durable. A body may also come as `text/plain`, and compressed by gzip or br. Overload is 503 with `Retry-After`; send the same events again then. A refused event is 400.
+         * @description The response is sent once the events are durable. The body may also be sent as `text/plain`, and compressed with gzip or br. Under overload the response is 503 with `Retry-After`; send the same events again after that time. A rejected event results in 400.
          */
         post: operations["sendEvent"];
         delete?: never;
@@ -1219,7 +1219,7 @@ export interface paths {
         put?: never;
         /**
          * Send up to 100 engagement events
-         * @description The answer is sent when the events are durable. A body may also come as `text/plain`, and compressed by gzip or br. Overload is 503 with `Retry-After`; send the same events again then. Each event is judged by itself: refused ones are in `errors`.
+         * @description The response is sent once the events are durable. The body may also be sent as `text/plain`, and compressed with gzip or br. Under overload the response is 503 with `Retry-After`; send the same events again after that time. Each event is accepted or rejected on its own; rejected events are listed in `errors`.
          */
         post: operations["sendEvents"];
         delete?: never;
@@ -1236,8 +1236,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Watch events come in
-         * @description Accepted and rejected events of all processes from now on, until the client ends it. Under load it is a sample. A comment comes every 15 seconds. At most 20 are open for an organization; one more is 429.
+         * Watch incoming events
+         * @description Streams accepted and rejected events of all processes from now on, until the client disconnects. Under load, only a sample is sent. A comment is sent every 15 seconds. At most 20 streams can be open per organization; further requests get 429.
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1263,7 +1263,7 @@ export interface paths {
         put?: never;
         /**
          * Create an experiment
-         * @description It is a draft until it is started. `targeting` is an alias of `targetingRules`.
+         * @description The experiment is a draft until it is started. `targeting` is an alias of `targetingRules`.
          */
         post: operations["createExperiment"];
         delete?: never;
@@ -1288,14 +1288,14 @@ export interface paths {
         post?: never;
         /**
          * Delete an experiment
-         * @description With its results; what it has rolled out stays. One that is running must be stopped first (409 `EXPERIMENT_RUNNING`).
+         * @description Also deletes its results. Rolled-out values stay in effect. A running experiment must be stopped first (409 `EXPERIMENT_RUNNING`).
          */
         delete: operations["deleteExperiment"];
         options?: never;
         head?: never;
         /**
-         * Change a draft; raise the traffic or move the end of a running experiment
-         * @description Once it was started, `traffic` can grow and `endsAt` can be moved later until it is reached; nobody who takes part is moved. Everything else is refused (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, refused (412) when it has changed since.
+         * Change an experiment
+         * @description A draft can be changed freely. In a running experiment, `traffic` can be increased and `endsAt` can be moved later until it is reached; no participant is reassigned. Other changes are rejected (409 `EXPERIMENT_NOT_DRAFT`). With `If-Match`, the change is rejected (412) if the experiment has changed since.
          */
         patch: operations["updateExperiment"];
         trace?: never;
@@ -1308,8 +1308,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List who takes part in an experiment
-         * @description Each unit with its first exposure. With `Accept: text/csv` it answers with all of them as CSV. Forced viewers take no part. Ids are null of exposures that are older than this list.
+         * List the participants of an experiment
+         * @description Returns each unit with its first exposure. With `Accept: text/csv`, the response is all of them as CSV. Forced viewers do not participate. Ids are null for exposures that predate this list.
          */
         get: operations["listAssignments"];
         put?: never;
@@ -1330,8 +1330,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a draft like an experiment
-         * @description With everything that defines it, but for an `endsAt` that has passed.
+         * Clone an experiment as a draft
+         * @description Copies the complete definition, except an `endsAt` in the past.
          */
         post: operations["cloneExperiment"];
         delete?: never;
@@ -1348,14 +1348,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was decided about an experiment
-         * @description Newest first: starts, changes, pauses, ends, roll-outs and notes.
+         * List the decisions about an experiment
+         * @description Newest first. Includes starts, changes, pauses, ends, rollouts and notes.
          */
         get: operations["listDecisions"];
         put?: never;
         /**
-         * Note a decision about an experiment
-         * @description At any time; the note stays as it is.
+         * Add a note to an experiment
+         * @description Notes can be added at any time and cannot be changed.
          */
         post: operations["addDecision"];
         delete?: never;
@@ -1375,7 +1375,7 @@ export interface paths {
         put?: never;
         /**
          * Pause a running experiment
-         * @description Everybody gets the base values and nobody enters, until it is resumed. Its status stays `running`, and its end comes as planned.
+         * @description Until it is resumed, all viewers get the base values and no new participants enter. Its status stays `running`, and its planned end does not move.
          */
         post: operations["pauseExperiment"];
         delete?: never;
@@ -1415,7 +1415,7 @@ export interface paths {
         put?: never;
         /**
          * Resume a paused experiment
-         * @description Whoever took part before has the same variant again.
+         * @description Participants get the same variants as before.
          */
         post: operations["resumeExperiment"];
         delete?: never;
@@ -1453,13 +1453,13 @@ export interface paths {
         };
         /**
          * List the links to the results of an experiment
-         * @description Those that work, newest first.
+         * @description Returns the active links, newest first.
          */
         get: operations["listResultsLinks"];
         put?: never;
         /**
-         * Make a link to the results of an experiment
-         * @description A page that anybody who has the link can read, and nobody can change.
+         * Create a link to the results of an experiment
+         * @description The link opens a read-only page for anyone who has it.
          */
         post: operations["createResultsLink"];
         delete?: never;
@@ -1480,7 +1480,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a link to results
-         * @description It opens nothing from the answer on.
+         * @description The link stops working before the response is sent.
          */
         delete: operations["deleteResultsLink"];
         options?: never;
@@ -1499,7 +1499,7 @@ export interface paths {
         put?: never;
         /**
          * Start an experiment
-         * @description Ranking experiments share the traffic (409 `LAYER_FULL`); no two running experiments override one setting or flag (409 `SETTING_IN_EXPERIMENT`).
+         * @description Ranking experiments share the traffic (409 `LAYER_FULL`), and no two running experiments can override the same setting or flag (409 `SETTING_IN_EXPERIMENT`).
          */
         post: operations["startExperiment"];
         delete?: never;
@@ -1519,7 +1519,7 @@ export interface paths {
         put?: never;
         /**
          * Stop an experiment
-         * @description Everybody gets the base values again, or those of `winner`, which is rolled out to the audience of the experiment. Results freeze.
+         * @description All viewers get the base values again, or the values of `winner`, which is rolled out to the audience of the experiment. Results are frozen.
          */
         post: operations["stopExperiment"];
         delete?: never;
@@ -1543,7 +1543,7 @@ export interface paths {
         head?: never;
         /**
          * Rename a variant
-         * @description At any time. Its id, by which everything else knows it, stays.
+         * @description Possible at any time. The id of the variant does not change.
          */
         patch: operations["renameVariant"];
         trace?: never;
@@ -1556,13 +1556,13 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Get the share of viewers who see no experiment
-         * @description Get the share of viewers who see no experiment.
+         * Get the holdout
+         * @description Get the holdout.
          */
         get: operations["getHoldout"];
         /**
-         * Set the share of viewers who see no experiment
-         * @description Always the same viewers; a larger share adds others. It is for experiments that start later: those that run keep the holdout of their start, so nobody is moved.
+         * Set the holdout
+         * @description The holdout is the share of viewers who see no experiment. It always contains the same viewers; increasing it adds more. It applies to experiments that start later. Running experiments keep the holdout that they started with, so no participant is reassigned.
          */
         put: operations["putHoldout"];
         post?: never;
@@ -1582,8 +1582,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * How many participants and days an effect needs
-         * @description From what the viewers of the organization did in the last seven days. Of `targetingRules`, countries and devices count; nobody knows in advance who will come with a segment. The days are those until so many different viewers have come, so who returns counts once.
+         * Plan the participants and days that an effect needs
+         * @description Estimated from the viewer activity of the last seven days. Of `targetingRules`, only countries and devices are considered, since segments are not known in advance. The days are the time until that many distinct viewers have been seen; returning viewers count once.
          */
         post: operations["planExperiment"];
         delete?: never;
@@ -1601,13 +1601,13 @@ export interface paths {
         };
         /**
          * List exports
-         * @description Newest first. They are kept for a month.
+         * @description Newest first. Exports are kept for a month.
          */
         get: operations["listExports"];
         put?: never;
         /**
          * Export events, content or metrics as a file
-         * @description It is made in the background; the webhook event `export.ready` tells when. The file can be downloaded for seven days.
+         * @description The export runs in the background; the webhook event `export.ready` reports its completion. The file can be downloaded for seven days.
          */
         post: operations["createExport"];
         delete?: never;
@@ -1632,7 +1632,7 @@ export interface paths {
         post?: never;
         /**
          * Delete an export
-         * @description With its file, in whatever state it is. The download ends at once.
+         * @description Deletes the export and its file in any state. A running download ends immediately.
          */
         delete: operations["deleteExport"];
         options?: never;
@@ -1651,7 +1651,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel an export
-         * @description It ends within seconds, and what it has written is removed.
+         * @description The export stops within seconds, and everything it has written is removed.
          */
         post: operations["cancelExport"];
         delete?: never;
@@ -1668,14 +1668,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the destinations of pushes
-         * @description At most five, oldest first. Credentials are never shown.
+         * List export destinations
+         * @description Oldest first. There are at most five. Credentials are never shown.
          */
         get: operations["listExportDestinations"];
         put?: never;
         /**
          * Push events to a bucket
-         * @description Events go to your own bucket as Parquet files, partitioned by day, every hour or every day. The bucket is tried first: `_schema.json` is put there.
+         * @description Events are written to your own bucket as Parquet files partitioned by day, every hour or every day. The bucket is tested first by writing `_schema.json` to it.
          */
         post: operations["createExportDestination"];
         delete?: never;
@@ -1696,7 +1696,7 @@ export interface paths {
         post?: never;
         /**
          * Stop pushing to a bucket
-         * @description What is in the bucket stays.
+         * @description Files in the bucket are kept.
          */
         delete: operations["deleteExportDestination"];
         options?: never;
@@ -1713,13 +1713,13 @@ export interface paths {
         };
         /**
          * List the export schedules
-         * @description At most 20, oldest first.
+         * @description Oldest first. There are at most 20.
          */
         get: operations["listExportSchedules"];
         put?: never;
         /**
          * Export every day
-         * @description Each day becomes an export of its own once it is over by the clock of the organization; `export.ready` tells of each.
+         * @description Each day is exported separately once it has ended in the time zone of the organization. `export.ready` reports each export.
          */
         post: operations["createExportSchedule"];
         delete?: never;
@@ -1740,7 +1740,7 @@ export interface paths {
         post?: never;
         /**
          * Stop a schedule
-         * @description The exports that it has made stay.
+         * @description Its existing exports are kept.
          */
         delete: operations["deleteExportSchedule"];
         options?: never;
@@ -1757,7 +1757,7 @@ export interface paths {
         };
         /**
          * List the datasets with their columns
-         * @description New columns may be added behind the others.
+         * @description New columns may be added after the existing ones.
          */
         get: operations["listExportSchemas"];
         put?: never;
@@ -1777,7 +1777,7 @@ export interface paths {
         };
         /**
          * Get a page of the feed
-         * @description Items that are ready, published, public and within their schedule, ranked for the viewer. Follow `meta.nextCursor` for the next page: nothing repeats within one `feedId`. What a viewer does changes a running session from the page after next on, and a new one at once.
+         * @description Returns items that are ready, published, public and within their schedule, ranked for the viewer. Use `meta.nextCursor` to get the next page. Items do not repeat within one `feedId`. What a viewer does affects a running session from the page after next on, and a new session immediately.
          */
         get: operations["getFeed"];
         put?: never;
@@ -1797,7 +1797,7 @@ export interface paths {
         };
         /**
          * Get one item as the feed presents it
-         * @description For shared links and for pages with one video. A publishable key gets items that are ready, published and within their schedule, unlisted ones included, and live streams that have not begun: those have the `liveStreamStatus` `idle` and no media. What it is told of a live stream is at most a second old. A secret key gets every item.
+         * @description For shared links and for pages with one video. With a publishable key, returns items that are ready, published and within their schedule, including unlisted ones, and live streams that have not begun, with the `liveStreamStatus` `idle` and without media. The state of a live stream is at most one second old. With a secret key, returns any item.
          */
         get: operations["getFeedItem"];
         put?: never;
@@ -1816,8 +1816,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List which of some items the viewer likes and has saved
-         * @description Of each pair of kinds (`like` and `unlike`, `save` and `unsave`) the viewer’s latest event decides; an event is seen here within a second. With a publishable key, a `userId` needs its signature in the header `X-Viewer-Signature`, so that nobody else reads what a user likes. Without a `userId` the answer is about what the device did without one.
+         * List which of the given items the viewer likes or has saved
+         * @description For each pair of kinds (`like` and `unlike`, `save` and `unsave`), the viewer’s latest event decides. Events take effect here within one second. With a publishable key, a `userId` requires a signature in the header `X-Viewer-Signature`, so that nobody else can read what a user likes. Without a `userId`, the response covers the events of the device that had no user id.
          */
         get: operations["listViewerReactions"];
         put?: never;
@@ -1837,7 +1837,7 @@ export interface paths {
         };
         /**
          * List flags
-         * @description Base values by their keys, without what experiments override.
+         * @description Returns base values by key, without overrides by experiments.
          */
         get: operations["listFlags"];
         put?: never;
@@ -1862,7 +1862,7 @@ export interface paths {
         get: operations["getFlag"];
         /**
          * Set the base value of a flag
-         * @description Clients get it with `GET /v1/config`, unless an experiment gives them another one.
+         * @description Clients get it with `GET /v1/config`, unless an experiment overrides it.
          */
         put: operations["putFlag"];
         post?: never;
@@ -1891,7 +1891,7 @@ export interface paths {
         put?: never;
         /**
          * Create a key
-         * @description The key is in this answer and is never shown again.
+         * @description The key is in this response and is never shown again.
          */
         post: operations["createKey"];
         delete?: never;
@@ -1912,7 +1912,7 @@ export interface paths {
         post?: never;
         /**
          * Revoke a key
-         * @description Every process refuses the key within five seconds.
+         * @description Every process rejects the key within five seconds.
          */
         delete: operations["revokeKey"];
         options?: never;
@@ -1929,7 +1929,7 @@ export interface paths {
         };
         /**
          * List the latest requests of a key
-         * @description The latest first, those that were refused included. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
+         * @description Newest first, including rejected requests. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
          */
         get: operations["listKeyRequests"];
         put?: never;
@@ -1950,8 +1950,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a key by a new one
-         * @description The new key has the same type, name, scopes and limit. The old one keeps working for `gracePeriod` seconds. The new key is in this answer and is never shown again.
+         * Rotate a key
+         * @description The new key has the same type, name, scopes and limit. The old one keeps working for `gracePeriod` seconds. The new key is in this response and is never shown again.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -1975,7 +1975,7 @@ export interface paths {
         put?: never;
         /**
          * Create a live stream and its item
-         * @description The item is in the feed while the stream is active, and afterwards as a video once the recording has been processed. The `streamKey` is in this answer and is never shown again.
+         * @description The item is in the feed while the stream is active, and afterwards as a video once the recording has been processed. The `streamKey` is in this response and is never shown again.
          */
         post: operations["createLiveStream"];
         delete?: never;
@@ -2000,7 +2000,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a live stream and archive its item
-         * @description A stream that is active ends. The item can be restored for 30 days.
+         * @description An active stream is ended. The item can be restored for 30 days.
          */
         delete: operations["deleteLiveStream"];
         options?: never;
@@ -2018,8 +2018,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make up to 20 videos of parts of a live stream
-         * @description While it is live, or from its recording. The items are made at once and processed as uploads are. A clip with a wrong value fails alone.
+         * Create up to 20 clips of a live stream
+         * @description Works while the stream is live and with its recording. The items are created immediately and processed like uploads. A clip with an invalid value fails individually.
          */
         post: operations["createLiveClips"];
         delete?: never;
@@ -2038,8 +2038,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End a live stream for good
-         * @description The publisher is cut off. A stream that has ended stays as it is.
+         * End a live stream permanently
+         * @description The publisher is disconnected. A stream that has already ended is not changed.
          */
         post: operations["endLiveStream"];
         delete?: never;
@@ -2058,8 +2058,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the key of a live stream
-         * @description The old key is refused at once, and a publisher that used it is cut off.
+         * Reset the key of a live stream
+         * @description The old key is rejected immediately, and a publisher using it is disconnected.
          */
         post: operations["resetLiveStreamKey"];
         delete?: never;
@@ -2078,8 +2078,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Pass a live stream on to another server
-         * @description By RTMP, as the encoder sends it, from the next key frame on. At most five for each stream.
+         * Add a simulcast target to a live stream
+         * @description The stream is relayed by RTMP as sent by the encoder, starting at the next key frame. A stream can have at most five targets.
          */
         post: operations["addSimulcastTarget"];
         delete?: never;
@@ -2099,8 +2099,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Pass a live stream on to a server no longer
-         * @description The connection to the server ends within some seconds.
+         * Remove a simulcast target from a live stream
+         * @description The connection to the server is closed within a few seconds.
          */
         delete: operations["removeSimulcastTarget"];
         options?: never;
@@ -2116,8 +2116,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether a live stream is live, and for how many
-         * @description A publishable key reads those whose items are not private.
+         * Get the status and viewers of a live stream
+         * @description A publishable key can read streams whose items are not private.
          */
         get: operations["getLiveStreamStatus"];
         put?: never;
@@ -2136,8 +2136,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell which of some live streams are live, and for how many
-         * @description In the order of `ids`. Streams that do not exist are left out, and with a publishable key those whose items are private.
+         * Get the status and viewers of some live streams
+         * @description In the order of `ids`. Omits streams that do not exist and, with a publishable key, streams whose items are private.
          */
         get: operations["listLiveStreamStates"];
         put?: never;
@@ -2157,13 +2157,13 @@ export interface paths {
         };
         /**
          * List the metrics of the organization
-         * @description Those that it has defined, oldest first; at most 100.
+         * @description Returns the metrics that the organization has defined, oldest first. There are at most 100.
          */
         get: operations["listMetrics"];
         put?: never;
         /**
          * Define a metric
-         * @description Over events of a kind, with conditions on `data`. Events that the log holds already are counted in the background; `computedAt` says when that was done. A definition never changes.
+         * @description Defines a metric over events of one kind, with conditions on `data`. Events already in the log are counted in the background; `computedAt` is the time when this was complete. A definition never changes.
          */
         post: operations["createMetric"];
         delete?: never;
@@ -2184,7 +2184,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a metric
-         * @description Refused (409 `METRIC_IN_USE`) while a draft or a running experiment uses it. Results of experiments that have ended keep it.
+         * @description Rejected (409 `METRIC_IN_USE`) while a draft or a running experiment uses the metric. Results of ended experiments keep it.
          */
         delete: operations["deleteMetric"];
         options?: never;
@@ -2225,7 +2225,7 @@ export interface paths {
         };
         /**
          * List the people of the organization
-         * @description Who joined last comes first.
+         * @description Sorted by join date, newest first.
          */
         get: operations["listPeople"];
         put?: never;
@@ -2248,14 +2248,14 @@ export interface paths {
         post?: never;
         /**
          * Remove a person from the organization
-         * @description The sessions in it end at once. An account without another organization is deleted.
+         * @description The sessions of the person in the organization end immediately. An account without another organization is deleted.
          */
         delete: operations["removePerson"];
         options?: never;
         head?: never;
         /**
          * Change the role of a person
-         * @description Nobody gives a role above their own, nor changes somebody above them. The last owner stays one (409 `LAST_OWNER`). The new role holds from the next request on.
+         * @description Nobody can assign a role above their own or change a person above them. The last owner cannot be changed (409 `LAST_OWNER`). The new role takes effect with the next request.
          */
         patch: operations["updatePerson"];
         trace?: never;
@@ -2269,13 +2269,13 @@ export interface paths {
         };
         /**
          * List the open invitations
-         * @description Newest first, those that were not accepted and are not over.
+         * @description Returns invitations that have neither been accepted nor expired, newest first.
          */
         get: operations["listInvitations"];
         put?: never;
         /**
          * Invite a person
-         * @description Makes a link that works once, within seven days, and sends it by mail where the operator has set `REELFEED_SMTP_URL`. Another invitation of the same address replaces it. Nobody gives a role above their own; a secret key with scopes gives at most `admin`.
+         * @description Creates a link that works once within seven days, and sends it by mail if the operator has set `REELFEED_SMTP_URL`. A new invitation for the same address replaces it. Nobody can assign a role above their own; a secret key with scopes can assign at most `admin`.
          */
         post: operations["createInvitation"];
         delete?: never;
@@ -2296,7 +2296,7 @@ export interface paths {
         post?: never;
         /**
          * Withdraw an invitation
-         * @description Its link works no more.
+         * @description Its link stops working.
          */
         delete: operations["deleteInvitation"];
         options?: never;
@@ -2312,8 +2312,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was deleted for good, and whether its purge is complete
-         * @description The latest deletion first. Kept for 30 days after the purge.
+         * List permanently deleted items and the progress of their purge
+         * @description Latest deletion first. Entries are kept for 30 days after the purge.
          */
         get: operations["listPurges"];
         put?: never;
@@ -2338,7 +2338,7 @@ export interface paths {
         get: operations["getRankingConfig"];
         /**
          * Replace the ranking configuration
-         * @description Weights and fields that are left out take their defaults. Every change is kept as a version.
+         * @description Omitted weights and fields take their defaults. Every change is kept as a version.
          */
         put: operations["replaceRankingConfig"];
         post?: never;
@@ -2357,7 +2357,7 @@ export interface paths {
         };
         /**
          * List the versions of the ranking configuration
-         * @description Newest first. The first one in the list holds.
+         * @description Newest first. The first version in the list is in effect.
          */
         get: operations["listRankingConfigVersions"];
         put?: never;
@@ -2378,8 +2378,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Go back to a version of the ranking configuration
-         * @description Makes a new version that is equal to the one that is named.
+         * Restore a version of the ranking configuration
+         * @description Creates a new version with the configuration of the given version.
          */
         post: operations["restoreRankingConfigVersion"];
         delete?: never;
@@ -2399,7 +2399,7 @@ export interface paths {
         put?: never;
         /**
          * Compare ranking configurations for a viewer
-         * @description The first page of the viewer under one or two configurations. It changes nothing. Without a viewer it is the page of somebody new.
+         * @description Returns the first feed page of the viewer under one or two configurations, without side effects. Without a viewer, returns the page for a new viewer.
          */
         post: operations["previewRanking"];
         delete?: never;
@@ -2417,13 +2417,13 @@ export interface paths {
         };
         /**
          * List the editorial rules
-         * @description Oldest first. Of two pins for one place, the older one gets it.
+         * @description Oldest first. If two pins claim the same position, the older one wins.
          */
         get: operations["listRankingRules"];
         put?: never;
         /**
          * Create an editorial rule
-         * @description Boosts and suppressions take a `factor`, pins a `position`. Rules hold for every viewer within a second; an organization has at most 200.
+         * @description Boosts and suppressions take a `factor`, pins a `position`. Rules take effect for every viewer within one second. An organization can have at most 200.
          */
         post: operations["createRankingRule"];
         delete?: never;
@@ -2464,8 +2464,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the signals of ranking
-         * @description What a weight can be given to, with its default and its limit.
+         * List the ranking signals
+         * @description Returns each signal with its default weight and its limit.
          */
         get: operations["listRankingSignals"];
         put?: never;
@@ -2485,7 +2485,7 @@ export interface paths {
         };
         /**
          * List the sessions of people in the organization
-         * @description Those that have not ended, newest first.
+         * @description Returns active sessions, newest first.
          */
         get: operations["listSessions"];
         put?: never;
@@ -2512,7 +2512,7 @@ export interface paths {
         post?: never;
         /**
          * End a session
-         * @description Every process refuses it from the next request on.
+         * @description Every process rejects the session from the next request on.
          */
         delete: operations["endSession"];
         options?: never;
@@ -2529,7 +2529,7 @@ export interface paths {
         };
         /**
          * List settings
-         * @description Base values by their keys, without what experiments override.
+         * @description Returns base values by key, without overrides by experiments.
          */
         get: operations["listSettings"];
         put?: never;
@@ -2554,7 +2554,7 @@ export interface paths {
         get: operations["getSetting"];
         /**
          * Set the base value of a setting
-         * @description Clients get it with `GET /v1/config`, unless an experiment gives them another one.
+         * @description Clients get it with `GET /v1/config`, unless an experiment overrides it.
          */
         put: operations["putSetting"];
         post?: never;
@@ -2578,7 +2578,7 @@ export interface paths {
         get?: never;
         /**
          * Send the bytes of an upload
-         * @description The URL is the `uploadUrl` of the created item and needs no key. It also speaks tus 1.0 (creation, expiration, checksum, termination, concatenation) for uploads that resume.
+         * @description The URL is the `uploadUrl` of the created item and requires no key. It also supports tus 1.0 (creation, expiration, checksum, termination, concatenation) for resumable uploads.
          */
         put: operations["putUploadBytes"];
         post?: never;
@@ -2596,15 +2596,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far the erasure of a viewer is
-         * @description Of the last one that was asked for; 404 when none was. With the id in the query, any id can be named, also `.` and `..`.
+         * Get the progress of the erasure of a viewer
+         * @description Returns the latest requested erasure; 404 if there is none. Passing the id in the query allows any id, including `.` and `..`.
          */
         get: operations["getUserDataErasure"];
         put?: never;
         post?: never;
         /**
-         * Erase what is kept of a viewer
-         * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In events of other viewers, the id is replaced where it stands as a value or as a key. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
+         * Erase the data of a viewer
+         * @description Removes the events of the user id and everything derived from them: views, sessions, interests. In events of other viewers, the id is replaced wherever it occurs as a value or as a key. Counts are kept without reference to the viewer. The erasure runs in the background; `GET` returns its progress. Events sent later are new data. Passing the id in the query allows any id, including `.` and `..`.
          */
         delete: operations["eraseUserData"];
         options?: never;
@@ -2620,15 +2620,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far the erasure of a viewer is
-         * @description Of the last one that was asked for; 404 when none was. With the id in the query, any id can be named, also `.` and `..`.
+         * Get the progress of the erasure of a viewer
+         * @description Returns the latest requested erasure; 404 if there is none. Passing the id in the query allows any id, including `.` and `..`.
          */
         get: operations["getUserDataErasureByQuery"];
         put?: never;
         post?: never;
         /**
-         * Erase what is kept of a viewer
-         * @description Removes the events of the user id, and what was made of them: views, sessions, interests. In events of other viewers, the id is replaced where it stands as a value or as a key. Counts stay, without the viewer. The erasure runs in the background; `GET` tells how far it is. Events that are sent later are new data. With the id in the query, any id can be named, also `.` and `..`.
+         * Erase the data of a viewer
+         * @description Removes the events of the user id and everything derived from them: views, sessions, interests. In events of other viewers, the id is replaced wherever it occurs as a value or as a key. Counts are kept without reference to the viewer. The erasure runs in the background; `GET` returns its progress. Events sent later are new data. Passing the id in the query allows any id, including `.` and `..`.
          */
         delete: operations["eraseUserDataByQuery"];
         options?: never;
@@ -2645,13 +2645,13 @@ export interface paths {
         };
         /**
          * List the viewer keys of the organization
-         * @description Those that work, newest first; at most 20.
+         * @description Returns the active keys, newest first. There are at most 20.
          */
         get: operations["listViewerKeys"];
         put?: never;
         /**
          * Create a viewer key
-         * @description Your server signs the ids of its users with it: hex HMAC-SHA256 of `userId`. The key is in this answer and is never shown again.
+         * @description Your server uses it to sign user ids: hex HMAC-SHA256 of `userId`. The key is in this response and is never shown again.
          */
         post: operations["createViewerKey"];
         delete?: never;
@@ -2672,7 +2672,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a viewer key
-         * @description Every process refuses signatures by the key within five seconds.
+         * @description Every process rejects signatures by the key within five seconds.
          */
         delete: operations["deleteViewerKey"];
         options?: never;
@@ -2690,8 +2690,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a viewer key by a new one
-         * @description Signatures by the old key hold for `gracePeriod` seconds.
+         * Rotate a viewer key
+         * @description Signatures by the old key stay valid for `gracePeriod` seconds.
          */
         post: operations["rotateViewerKey"];
         delete?: never;
@@ -2709,7 +2709,7 @@ export interface paths {
         };
         /**
          * List the kinds of events
-         * @description Every kind that a webhook can receive, with the schema and an example of it.
+         * @description Returns every kind that a webhook can receive, with its schema and an example.
          */
         get: operations["listWebhookEvents"];
         put?: never;
@@ -2728,8 +2728,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the events since a moment
-         * @description Oldest first, whether or not a webhook subscribes to them. An event may appear some seconds after its timestamp, so look back a little and skip the ids that you know.
+         * List recent events
+         * @description Lists the events since the given time, oldest first, whether or not a webhook subscribes to them. An event may appear some seconds after its timestamp, so query with some overlap and skip known ids.
          */
         get: operations["listRecentWebhookEvents"];
         put?: never;
@@ -2750,8 +2750,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make up an event
-         * @description Records an event with the data of the example in the catalogue, marked as a test. `listen` shows it. Of the webhooks, only those that `webhookIds` names receive it, if they subscribe to it and their filter lets it pass.
+         * Trigger a test event
+         * @description Records an event with the sample data of the catalogue, marked as a test. `listen` shows it. Only webhooks listed in `webhookIds` receive it, if they subscribe to it and their filter matches.
          */
         post: operations["triggerWebhookEvent"];
         delete?: never;
@@ -2768,14 +2768,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List links to the portal
-         * @description Those that have neither expired nor been revoked, newest first.
+         * List portal links
+         * @description Returns links that have neither expired nor been revoked, newest first.
          */
         get: operations["listWebhookPortalLinks"];
         put?: never;
         /**
-         * Make a link to the portal
-         * @description For one of your own customers: a page with the webhooks whose `customer` this is, their deliveries, and what can be done about them. Whoever has the link has these rights until it expires or is revoked.
+         * Create a portal link
+         * @description The link opens a page for one of your customers, where they can manage the webhooks with this `customer` and their deliveries. Anyone with the link has this access until it expires or is revoked.
          */
         post: operations["createWebhookPortalLink"];
         delete?: never;
@@ -2795,8 +2795,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke a link to the portal
-         * @description It opens nothing from the answer on, in pages that are open as well.
+         * Revoke a portal link
+         * @description The link stops working before the response is sent, also in pages that are already open.
          */
         delete: operations["revokeWebhookPortalLink"];
         options?: never;
@@ -2813,13 +2813,13 @@ export interface paths {
         };
         /**
          * List webhooks
-         * @description Newest first. An organization has at most 50.
+         * @description Newest first. An organization can have at most 50 webhooks.
          */
         get: operations["listWebhooks"];
         put?: never;
         /**
          * Register a webhook
-         * @description The secret is in this answer and, after that, only in those to rotate-secret.
+         * @description The secret is returned only in this response and in those to rotate-secret.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -2843,15 +2843,15 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a webhook
-         * @description Nothing is sent any more, pending deliveries included.
+         * Delete a webhook
+         * @description Nothing more is sent, including pending deliveries.
          */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
         /**
          * Change a webhook
-         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events make none. A change of the URL holds for pending deliveries too. No request begins under the old state after the answer, which takes 0.7 seconds longer where other processes send as well.
+         * @description While a webhook is disabled, nothing is sent: its pending deliveries wait, and new events create no deliveries. A new URL applies to pending deliveries too. No request starts with the old state after the response, which takes 0.7 seconds longer if other processes also send webhooks.
          */
         patch: operations["updateWebhook"];
         trace?: never;
@@ -2886,8 +2886,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send again what failed
-         * @description One more attempt of every failed delivery that was created since a moment, and before another one if that is given. At most 50,000 in one call.
+         * Resend failed deliveries
+         * @description Makes one more attempt for every failed delivery created since the given time, and before `until` if given. At most 50,000 deliveries per call.
          */
         post: operations["recoverWebhookDeliveries"];
         delete?: never;
@@ -2906,8 +2906,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send the events that a webhook has missed
-         * @description Makes a delivery of each event since a moment that the webhook subscribes to and has none of, for example because it was disabled. Calling it again makes none twice.
+         * Send missed events
+         * @description Creates a delivery for each event since the given time that the webhook subscribes to and has no delivery for, for example because it was disabled. Repeated calls create no duplicates.
          */
         post: operations["replayWebhookEvents"];
         delete?: never;
@@ -2926,8 +2926,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace the signing secret
-         * @description For one hour, or the `rotationOverlap` of the webhook, deliveries are signed with the replaced secret as well: see X-Service-Signature-Previous.
+         * Rotate the signing secret
+         * @description For one hour, or for the `rotationOverlap` of the webhook, deliveries are also signed with the previous secret: see X-Service-Signature-Previous.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -2946,8 +2946,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a test event now
-         * @description One signed attempt with made-up data, waited for up to 30 seconds. A receiver that fails is an answer, not an error: see `status`. An organization may have ten of these under way.
+         * Send a test event
+         * @description Makes one signed attempt with sample data and waits up to 30 seconds for it. A failing receiver is not an error of this request: see `status`. An organization can have ten test sends in progress.
          */
         post: operations["testWebhook"];
         delete?: never;
@@ -2986,8 +2986,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a delivery again
-         * @description One more attempt of a delivery that has ended, whatever its result was.
+         * Resend a delivery
+         * @description Makes one more attempt for a finished delivery, regardless of its result.
          */
         post: operations["retryWebhookDelivery"];
         delete?: never;
@@ -3024,7 +3024,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A saved report was made. */
+        /** A saved report is ready. */
         post: operations["receive_analytics_report"];
         delete?: never;
         options?: never;
@@ -3041,7 +3041,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The audit log has a new entry. Only webhooks that name `audit.recorded` or `audit.*` get it. */
+        /** The audit log has a new entry. Sent only to webhooks that subscribe to `audit.recorded` or `audit.*`. */
         post: operations["receive_audit_recorded"];
         delete?: never;
         options?: never;
@@ -3058,7 +3058,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A bulk job is done. */
+        /** A bulk job has finished. */
         post: operations["receive_bulk_job_complete"];
         delete?: never;
         options?: never;
@@ -3075,7 +3075,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** Processing failed, or an upload was never completed. */
+        /** Processing failed, or an upload was not completed. */
         post: operations["receive_content_errored"];
         delete?: never;
         options?: never;
@@ -3092,7 +3092,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** All items that one import request has made are ready or have failed. */
+        /** All items created by one import request are ready or have failed. */
         post: operations["receive_content_import_finished"];
         delete?: never;
         options?: never;
@@ -3126,7 +3126,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A batch of accepted events, for webhooks that events are forwarded to. */
+        /** A batch of accepted events, sent to webhooks that events are forwarded to. */
         post: operations["receive_events_batch"];
         delete?: never;
         options?: never;
@@ -3143,7 +3143,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** An experiment ended by itself, at its `endsAt`. */
+        /** An experiment ended automatically at its `endsAt`. */
         post: operations["receive_experiment_completed"];
         delete?: never;
         options?: never;
@@ -3160,7 +3160,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A guardrail of a running experiment was found to be harmed: surely worse than its margin allows. Once for each guardrail and variant. */
+        /** A guardrail of a running experiment was harmed: it is significantly worse than its margin allows. Sent once per guardrail and variant. */
         post: operations["receive_experiment_guardrail_harmed"];
         delete?: never;
         options?: never;
@@ -3177,7 +3177,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A data export is done. */
+        /** An export has finished. */
         post: operations["receive_export_ready"];
         delete?: never;
         options?: never;
@@ -3194,7 +3194,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** A live stream has its first picture. */
+        /** A live stream went live with its first picture. */
         post: operations["receive_live_stream_active"];
         delete?: never;
         options?: never;
@@ -3211,7 +3211,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The publisher of a live stream is gone. The stream ends unless it comes back in the `reconnectWindow`. */
+        /** The publisher of a live stream disconnected. The stream ends unless the publisher reconnects within the `reconnectWindow`. */
         post: operations["receive_live_stream_disconnected"];
         delete?: never;
         options?: never;
@@ -3245,7 +3245,7 @@ export interface webhooks {
         };
         get?: never;
         put?: never;
-        /** The publisher of a live stream is back, and its pictures are shown. */
+        /** The publisher of a live stream reconnected, and its video is shown again. */
         post: operations["receive_live_stream_reconnected"];
         delete?: never;
         options?: never;
@@ -3285,13 +3285,13 @@ export interface components {
                  * @enum {string}
                  */
                 direction: "above" | "below" | "both";
-                /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                /** @description Minimum half-width of the band, as a share of the median. Default: 0.1. */
                 minChange: number;
                 /** @enum {string} */
                 type: "band";
-                /** @description Weeks before. Default: 4. */
+                /** @description Number of previous weeks to compare with. Default: 4. */
                 weeks: number;
-                /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                /** @description Half-width of the band in robust standard deviations (1.4826 × MAD). Default: 3.5. */
                 width: number;
             };
             cooldownHours: number;
@@ -3302,27 +3302,27 @@ export interface components {
              */
             createdAt: string;
             filter: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
                 /**
-                 * @description Only from this device.
+                 * @description Only events from this device.
                  * @enum {string}
                  */
                 device?: "ios" | "android" | "web";
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             /** @example alr_01kabc5m8nfe8v8q1m2vr5t9zd */
@@ -3354,7 +3354,7 @@ export interface components {
             resolveAfter: number;
             resolvedAt: string | null;
             /**
-             * @description `unknown`: too little data so far.
+             * @description `unknown`: not enough data yet.
              * @enum {string}
              */
             state: "unknown" | "ok" | "firing";
@@ -3371,7 +3371,7 @@ export interface components {
             high: number | null;
             low: number | null;
             /**
-             * @description `changed`, `paused`: somebody has changed the alert.
+             * @description `changed`, `paused`: the alert was edited.
              * @enum {string}
              */
             reason: "breached" | "recovered" | "changed" | "paused";
@@ -3383,11 +3383,11 @@ export interface components {
         /** AlertTest */
         AlertTest: {
             days: number;
-            /** @description How often it would have opened. */
+            /** @description How many times the alert would have opened. */
             fired: number;
             hoursBreached: number;
             hoursJudged: number;
-            /** @description Too little data. */
+            /** @description Not enough data. */
             hoursUnknown: number;
             openings: {
                 high: number | null;
@@ -3416,16 +3416,16 @@ export interface components {
                 personName: string | null;
                 systemUser: string | null;
                 /**
-                 * @description `service`: the service did it by itself, such as by a schedule.
+                 * @description `service`: the service made the change itself, for example on a schedule.
                  * @enum {string}
                  */
                 type: "key" | "person" | "command_line" | "service";
             };
-            /** @description The body of the request as its schema names it, with `[secret]` in place of what the schema marks by `x-secret`; URLs of webhooks and imports end before their query strings. Null when it was no JSON or over 4 KiB. */
+            /** @description The request body, with fields that the schema marks with `x-secret` replaced by `[secret]`. URLs of webhooks and imports omit their query strings. Null if the body was not JSON or exceeded 4 KiB. */
             changes: unknown;
             differences: {
                 fields: {
-                    /** @description Null if there is no value any more. */
+                    /** @description Null if the value was removed. */
                     after: unknown;
                     /** @description Null if there was no value. */
                     before: unknown;
@@ -3435,7 +3435,7 @@ export interface components {
                      */
                     field: string;
                 }[];
-                /** @description How many more fields differ. */
+                /** @description Number of further fields that differ. */
                 omitted: number;
             } | null;
             /** @example aud_01kabc5m8nfe8v8q1m2vr5t9zd */
@@ -3492,7 +3492,7 @@ export interface components {
             /** @enum {string} */
             status: "preparing" | "ready";
             trackId: string;
-            /** @description WebVTT. Empty while preparing, and for protected items. */
+            /** @description URL of the WebVTT file. Empty during preparation and for protected items. */
             url: string;
         };
         /** CarouselImage */
@@ -3506,7 +3506,7 @@ export interface components {
             createdAt: string;
             /** Format: uuid */
             id: string;
-            /** @description JPEG. Empty for protected items. */
+            /** @description URL of the JPEG. Empty for protected items. */
             imageUrl: string;
             position: number;
         };
@@ -3545,7 +3545,7 @@ export interface components {
             images: components["schemas"]["CarouselImage"][];
             maxFrameRate: number | null;
             previewUrl: string | null;
-            /** @description Of the processing, 0 to 1. */
+            /** @description Progress of processing from 0 to 1. */
             progress: number;
             protected: boolean;
             publishAt: string | null;
@@ -3553,13 +3553,13 @@ export interface components {
             publishStatus: "published" | "unpublished";
             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
             section: string | null;
-            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
+            /** @description The tracks of the uploaded file, at most fifty. Empty until the item is ready. */
             sourceTracks: components["schemas"]["SourceTrack"][];
             storyboardUrl: string | null;
             streamingUrl: string | null;
             tags: string[];
             thumbnailHash: string | null;
-            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, largest first. */
             thumbnails: {
                 height: number;
                 /** @enum {string} */
@@ -3581,7 +3581,7 @@ export interface components {
             videoQuality: ("basic" | "plus") | null;
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
-            /** @description What is wrong with the file of an item that plays all the same. */
+            /** @description Problems in the source file that do not prevent playback. */
             warnings: components["schemas"]["SourceWarning"][];
             width: number | null;
         };
@@ -3604,12 +3604,12 @@ export interface components {
             /** @example inv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
-             * @description Each role may do what those before it may.
+             * @description Each role includes the permissions of the roles before it.
              * @enum {string}
              */
             role: "viewer" | "analyst" | "editor" | "admin" | "owner";
             /**
-             * @description The link, which works once. It is shown in this answer only.
+             * @description The link, which works once. It is shown only in this response.
              * @example https://video.example.com/console/#/invitation/…
              */
             url: string;
@@ -3625,11 +3625,11 @@ export interface components {
             expiresAt: string | null;
             /** @example key_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description The key itself. It is shown in this answer only. */
+            /** @description The key itself, shown only in this response. */
             key: string;
             lastUsedAt: string | null;
             name: string;
-            /** @description The beginning of the key, to recognize it by. */
+            /** @description The start of the key, for recognizing it. */
             prefix: string;
             rateLimit: number | null;
             revokedAt: string | null;
@@ -3648,7 +3648,7 @@ export interface components {
             expiresAt: string | null;
             /** @example vky_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description The key itself, for your server alone. It is shown in this answer only. */
+            /** @description The key itself, for use only on your server. It is shown only in this response. */
             key: string;
             name: string;
         };
@@ -3679,24 +3679,24 @@ export interface components {
              * @example 2026-01-31T12:00:00.000Z
              */
             nextAttemptAt?: string;
-            /** @description The body as it is sent. */
+            /** @description The request body as sent. */
             payload: {
                 [key: string]: unknown;
             };
-            /** @description The first 4 KiB of what the receiver said to a failed attempt. */
+            /** @description The first 4 KiB of the response to a failed attempt. */
             response?: string;
             /** @description Milliseconds. */
             responseTime?: number;
             /** @enum {string} */
             status: "success" | "failed" | "pending";
-            /** @description Of the latest attempt; absent when it got no answer. */
+            /** @description Response time of the latest attempt; absent if there was no response. */
             statusCode?: number;
             /** @enum {boolean} */
             test?: true;
         };
         /**
          * Error
-         * @description The failure; `details` names each wrong field.
+         * @description The error; `details` lists each invalid field.
          */
         Error: {
             error: {
@@ -3714,7 +3714,7 @@ export interface components {
         };
         /** EventForwarding */
         EventForwarding: {
-            /** @description Batches so far; the deliveries of the webhook list them. */
+            /** @description Number of batches so far, which appear in the deliveries of the webhook. */
             batches: number;
             /**
              * Format: date-time
@@ -3725,7 +3725,7 @@ export interface components {
             /** @example efw_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             kinds: string[];
-            /** @description Age of the oldest event that is in no batch yet. */
+            /** @description Age of the oldest event that is not yet in a batch. */
             lagSeconds: number;
             webhookId: string;
         };
@@ -3748,34 +3748,34 @@ export interface components {
             expiresAt: string | null;
             fileSize: number | null;
             filter: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
                 /**
-                 * @description Only from this device.
+                 * @description Only events from this device.
                  * @enum {string}
                  */
                 device?: "ios" | "android" | "web";
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             /** @enum {string} */
             format: "ndjson" | "csv" | "parquet";
             /** @example dex_01jd0000000000000000000000 */
             id: string;
-            /** @description How much has been read, from 0 to 1. */
+            /** @description Progress from 0 to 1. */
             progress: number;
             rowCount: number | null;
             scheduleId: string | null;
@@ -3791,7 +3791,7 @@ export interface components {
                 description: string;
                 name: string;
                 /**
-                 * @description Timestamps are RFC 3339 in text formats; JSON is text in CSV. Any value may be absent.
+                 * @description In text formats, timestamps are RFC 3339. In CSV, JSON is text. Any value may be missing.
                  * @enum {string}
                  */
                 type: "string" | "integer" | "number" | "boolean" | "timestamp" | "json";
@@ -3799,12 +3799,12 @@ export interface components {
             /** @enum {string} */
             dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
             description: string;
-            /** @description The fields of `filter` that apply. */
+            /** @description The fields of `filter` that apply to the dataset. */
             filters: string[];
         };
         /** ExportDestination */
         ExportDestination: {
-            /** @description Manifests in the bucket. */
+            /** @description Number of manifests in the bucket. */
             batches: number;
             bucket: string;
             /** @enum {string} */
@@ -3820,32 +3820,32 @@ export interface components {
             endpoint: string | null;
             error: string | null;
             /**
-             * @description How often; a few minutes after the clock.
+             * @description How often to push, a few minutes past the hour or past midnight.
              * @enum {string}
              */
             every: "hour" | "day";
             filter: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
                 /**
-                 * @description Only from this device.
+                 * @description Only events from this device.
                  * @enum {string}
                  */
                 device?: "ios" | "android" | "web";
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             /** @example dxd_01jd0000000000000000000000 */
@@ -3880,34 +3880,34 @@ export interface components {
             dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
             delayHours: number;
             filter: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
                 /**
-                 * @description Only from this device.
+                 * @description Only events from this device.
                  * @enum {string}
                  */
                 device?: "ios" | "android" | "web";
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             /** @enum {string} */
             format: "ndjson" | "csv" | "parquet";
             /** @example dxs_01jd0000000000000000000000 */
             id: string;
-            /** @description The first day that has no export yet. */
+            /** @description Next day to export. */
             nextDate: string;
         };
         /** FeedItem */
@@ -3954,14 +3954,14 @@ export interface components {
             liveStreamStatus: ("idle" | "active" | "ended") | null;
             maxFrameRate: number | null;
             previewUrl: string | null;
-            /** @description Of the processing, 0 to 1. */
+            /** @description Progress of processing from 0 to 1. */
             progress: number;
             protected: boolean;
             publishAt: string | null;
             /** @enum {string} */
             publishStatus: "published" | "unpublished";
             ranking?: {
-                /** @description What each signal adds to the score, and whatever else does. They sum to it. */
+                /** @description Contributions of the signals and of other factors, which sum to the score. */
                 contributions: {
                     [key: string]: number;
                 };
@@ -3980,7 +3980,7 @@ export interface components {
             streamingUrl: string | null;
             tags: string[];
             thumbnailHash: string | null;
-            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, largest first. */
             thumbnails: {
                 height: number;
                 /** @enum {string} */
@@ -4000,7 +4000,7 @@ export interface components {
             /** @enum {string} */
             uploadStatus: "pending" | "processing" | "ready" | "error";
             videoQuality: ("basic" | "plus") | null;
-            /** @description Video carousels only: the videos that may be shown now. */
+            /** @description Video carousels only. The videos that may currently be shown. */
             videos?: components["schemas"]["FeedVideo"][];
             /** @enum {string} */
             visibility: "public" | "unlisted" | "private";
@@ -4050,7 +4050,7 @@ export interface components {
             liveStreamStatus: ("idle" | "active" | "ended") | null;
             maxFrameRate: number | null;
             previewUrl: string | null;
-            /** @description Of the processing, 0 to 1. */
+            /** @description Progress of processing from 0 to 1. */
             progress: number;
             protected: boolean;
             publishAt: string | null;
@@ -4062,7 +4062,7 @@ export interface components {
             streamingUrl: string | null;
             tags: string[];
             thumbnailHash: string | null;
-            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+            /** @description The thumbnail in two sizes, each as JPEG and WebP, largest first. */
             thumbnails: {
                 height: number;
                 /** @enum {string} */
@@ -4105,7 +4105,7 @@ export interface components {
             /** @example inv_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
             /**
-             * @description Each role may do what those before it may.
+             * @description Each role includes the permissions of the roles before it.
              * @enum {string}
              */
             role: "viewer" | "analyst" | "editor" | "admin" | "owner";
@@ -4123,7 +4123,7 @@ export interface components {
             id: string;
             lastUsedAt: string | null;
             name: string;
-            /** @description The beginning of the key, to recognize it by. */
+            /** @description The start of the key, for recognizing it. */
             prefix: string;
             rateLimit: number | null;
             revokedAt: string | null;
@@ -4134,12 +4134,12 @@ export interface components {
         /** KeyRequest */
         KeyRequest: {
             /**
-             * @description Until the end of the answer.
+             * @description Duration until the end of the response.
              * @example 4.2
              */
             durationMs: number;
             /**
-             * @description Requests of the key in about the second before that are not in the list: it has the first 20 successes and the first 20 failures of each second and process.
+             * @description Number of requests of about the previous second that are not listed. The list has the first 20 successes and the first 20 failures of each second and process.
              * @example 0
              */
             leftOut: number;
@@ -4148,7 +4148,7 @@ export interface components {
             /** @example req_01kabc5m8nfe8v8q1m2vr5t9zd */
             requestId: string;
             /**
-             * @description The pattern of the route, not the path.
+             * @description The route pattern, not the path.
              * @example /v1/content/:id
              */
             route: string;
@@ -4165,7 +4165,7 @@ export interface components {
         LiveStream: {
             /**
              * Format: uuid
-             * @description The item that shows it.
+             * @description The content item of the stream.
              */
             contentId: string;
             /**
@@ -4176,35 +4176,35 @@ export interface components {
             createdAt: string;
             /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
             currentViewers: number;
-            /** @description How often a publisher has gone away so far. */
+            /** @description Number of times that a publisher has disconnected. */
             disconnects: number;
             /** @description Seconds. */
             dvrWindow: number;
             endedAt: string | null;
             health: {
-                /** @description Bits per second, over the last five seconds. */
+                /** @description Bit rate over the last five seconds, in bits per second. */
                 bitrate: number;
-                /** @description How often the timestamps of this connection have jumped. */
+                /** @description Number of timestamp jumps in this connection. */
                 clockJumps: number;
-                /** @description Pictures per second, over the last five seconds. */
+                /** @description Frame rate over the last five seconds. */
                 frameRate: number;
                 keyFrameInterval: number | null;
-                /** @description The renditions that are made below the one of the encoder. */
+                /** @description The renditions made in addition to that of the encoder. */
                 renditions: {
                     height: number;
                     /**
-                     * @description The short side that it stands for.
+                     * @description The nominal short side of the picture.
                      * @example 360
                      */
                     name: string;
                     /**
-                     * @description `dropped`: this machine is too slow for it, or could not make it.
+                     * @description `dropped`: the server is too slow to make it, or making it failed.
                      * @enum {string}
                      */
                     state: "live" | "dropped";
                     width: number;
                 }[];
-                /** @description What the owner of the encoder should look at. */
+                /** @description Problems that the operator of the encoder should fix. */
                 warnings: {
                     /** @enum {string} */
                     code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE" | "RENDITIONS_DROPPED";
@@ -4213,13 +4213,13 @@ export interface components {
             } | null;
             /** @example lst_01jd0000000000000000000000 */
             id: string;
-            /** @description Whether a publisher is connected at this moment. */
+            /** @description Whether a publisher is currently connected. */
             isConnected: boolean;
             /** @enum {string} */
             latency: "low" | "normal";
             /** @description Seconds. */
             reconnectWindow: number;
-            /** @description Length of what was published so far. */
+            /** @description Seconds published so far. */
             recordedSeconds: number;
             rtmpsUrl: string | null;
             rtmpUrl: string | null;
@@ -4250,7 +4250,7 @@ export interface components {
                     /** @description A key of `data`. */
                     field: string;
                     /**
-                     * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                     * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                      * @enum {string}
                      */
                     operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -4271,7 +4271,7 @@ export interface components {
                 /** @description A key of `data`. */
                 field: string;
                 /**
-                 * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                 * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                  * @enum {string}
                  */
                 operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -4283,17 +4283,17 @@ export interface components {
         Organization: {
             /** @description Origins whose pages may use publishable keys. Empty: every origin. */
             allowedOrigins: string[];
-            /** @description Items are published when they become ready. */
+            /** @description Whether items are published when they become ready. */
             autoPublish: boolean;
-            /** @description New items are protected unless they say otherwise. */
+            /** @description Whether new items are protected by default. */
             defaultProtected: boolean;
-            /** @description Videos of more than a minute have a `streamingUrl` while they are `processing`: what is ready of them plays. */
+            /** @description Whether videos longer than a minute have a `streamingUrl` while they are `processing`, so that the finished part can be played. */
             earlyPlayback: boolean;
             id: string;
             name: string;
-            /** @description Whether a `userId` that comes with a publishable key needs a signature by a viewer key. Without one, the request or event counts as anonymous. */
+            /** @description Whether a `userId` sent with a publishable key requires a signature by a viewer key. Without a signature, the request or event is treated as anonymous. */
             requireSignedViewers: boolean;
-            /** @description IANA name of the time zone whose days and hours reports have. After a change, earlier days follow with `reelfeed rebuild all`. */
+            /** @description IANA name of the time zone of the days and hours in reports. After a change, run `reelfeed rebuild all` to convert earlier days. */
             timeZone: string;
         };
         /** Person */
@@ -4313,7 +4313,7 @@ export interface components {
             /** @example Ada Lovelace */
             name: string;
             /**
-             * @description Each role may do what those before it may.
+             * @description Each role includes the permissions of the roles before it.
              * @enum {string}
              */
             role: "viewer" | "analyst" | "editor" | "admin" | "owner";
@@ -4348,7 +4348,7 @@ export interface components {
             expiresAt: string;
             /** @example rln_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description Whoever has it reads the report. With `?format=csv` or `json` as data. */
+            /** @description URL that shows the report to anyone who has it. With `?format=csv` or `?format=json`, it returns data. */
             url: string;
         };
         /** ReportRun */
@@ -4414,7 +4414,7 @@ export interface components {
             expiresAt: string;
             /** @example shr_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description Whoever has it reads the results. With `?format=csv` or `json` as data. */
+            /** @description URL that shows the results to anyone who has it. With `?format=csv` or `?format=json`, it returns data. */
             url: string;
         };
         /** RotatedKey */
@@ -4428,14 +4428,14 @@ export interface components {
             expiresAt: string | null;
             /** @example key_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description The key itself. It is shown in this answer only. */
+            /** @description The key itself, shown only in this response. */
             key: string;
             lastUsedAt: string | null;
             name: string;
-            /** @description The beginning of the key, to recognize it by. */
+            /** @description The start of the key, for recognizing it. */
             prefix: string;
             rateLimit: number | null;
-            /** @description The id of the key before, which expires. */
+            /** @description The id of the previous key, which expires. */
             replaces: string;
             revokedAt: string | null;
             scopes: string[] | null;
@@ -4453,10 +4453,10 @@ export interface components {
             expiresAt: string | null;
             /** @example vky_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description The key itself, for your server alone. It is shown in this answer only. */
+            /** @description The key itself, for use only on your server. It is shown only in this response. */
             key: string;
             name: string;
-            /** @description The id of the key before, which expires. */
+            /** @description The id of the previous key, which expires. */
             replaces: string;
         };
         /** SavedReport */
@@ -4477,12 +4477,12 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
-             * @description Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.
+             * @description Complete days in the time zone of the organization. `lastWeek` starts on a Monday. Default: last7Days.
              * @enum {string}
              */
             range: "yesterday" | "last7Days" | "last28Days" | "last90Days" | "lastWeek" | "lastMonth";
             /**
-             * @description Addresses that it is mailed to.
+             * @description Email addresses of the recipients.
              * @example [
              *       "ada@example.com"
              *     ]
@@ -4518,7 +4518,7 @@ export interface components {
             expiresAt: string;
             /** @example ses_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description Whether this request came by it. */
+            /** @description Whether this request was made in this session. */
             isCurrent: boolean;
             /**
              * Format: date-time
@@ -4539,12 +4539,12 @@ export interface components {
         SimulcastTarget: {
             /** @example sct_01jd0000000000000000000000 */
             id: string;
-            /** @description The last four characters of the key; empty for a short one. */
+            /** @description The last four characters of the key; empty for a short key. */
             keyEnd: string;
             message: string | null;
             name: string;
             /**
-             * @description `idle` while nobody publishes.
+             * @description `idle` while there is no publisher.
              * @enum {string}
              */
             status: "idle" | "connecting" | "sending" | "failed";
@@ -4559,7 +4559,7 @@ export interface components {
             kind: "video" | "audio" | "subtitle" | "data";
             language: string | null;
             reason: ("another_track" | "codec_not_supported" | "cover_picture" | "empty" | "kind_not_kept") | null;
-            /** @description Whether it is played: in a rendition, as a sound to choose, or as captions. */
+            /** @description Whether the track is used, as part of a rendition, as a selectable audio track, or as captions. */
             used: boolean;
         };
         /** SourceWarning */
@@ -4606,7 +4606,7 @@ export interface components {
                 type: "https";
             } | {
                 /**
-                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                 * @description Subject of a JetStream stream. `{event}` is replaced by the kind.
                  * @example reelfeed.{event}
                  */
                 subject: string;
@@ -4615,7 +4615,7 @@ export interface components {
                 username?: string;
             } | {
                 exchange: string;
-                /** @description `{event}` stands for the kind. */
+                /** @description `{event}` is replaced by the kind. */
                 routingKey: string;
                 /** @enum {string} */
                 type: "rabbitmq";
@@ -4647,9 +4647,9 @@ export interface components {
             headerNames: string[];
             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
             id: string;
-            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+            /** @description Subscribed kinds whose events can never match the filter. */
             neverMatches: string[];
-            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+            /** @description Email addresses to notify when the webhook keeps failing and when it is disabled. */
             notify: string[];
             oauth: {
                 audience?: string;
@@ -4658,14 +4658,14 @@ export interface components {
                 tokenUrl: string;
             } | null;
             orderedBy: "contentId" | null;
-            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+            /** @description Version of the body format; see the guide. A webhook keeps its version until it is changed. */
             payloadVersion: number;
-            /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
+            /** @description Time until which deliveries are also signed with the previous secret; null if they are not. */
             previousSecretExpiresAt: string | null;
             publicKey: string | null;
             rateLimit: number | null;
             retrySchedule: number[] | null;
-            /** @description Seconds for which a replaced secret signs as well. */
+            /** @description Seconds for which a previous secret also signs deliveries. */
             rotationOverlap: number;
             /**
              * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
@@ -4674,7 +4674,7 @@ export interface components {
             signature: "hmac" | "ed25519";
             /** @enum {string} */
             status: "active" | "disabled";
-            /** @description Seconds that an attempt may take in all. */
+            /** @description Timeout of an attempt in seconds. */
             timeout: number;
             url: string;
         };
@@ -4709,9 +4709,9 @@ export interface components {
          *
          *     `CHECKSUM_UNSUPPORTED`: Upload-Checksum must be sha1, sha256 or md5, a space, and the digest in base64.
          *
-         *     `PASSKEY_REFUSED`: What the browser sent for the passkey is not valid, was used before, or took over five minutes.
+         *     `PASSKEY_REFUSED`: The passkey response of the browser is invalid, was already used, or took more than five minutes.
          *
-         *     `SINGLE_SIGN_ON_STATE`: This sign-in was not begun in this browser, was used before, or took over ten minutes.
+         *     `SINGLE_SIGN_ON_STATE`: This sign-in was not started in this browser, was already used, or took more than ten minutes.
          *
          *     `UNKNOWN_EVENT`: There is no such kind of event.
          *
@@ -4735,11 +4735,11 @@ export interface components {
          *
          *     `SIGN_IN_FAILED`: The email address or the password is wrong.
          *
-         *     `SECOND_FACTOR_REQUIRED`: This account needs a code of its authenticator app, or a recovery code.
+         *     `SECOND_FACTOR_REQUIRED`: This account requires a code from its authenticator app, or a recovery code.
          *
-         *     `SECOND_FACTOR_FAILED`: The code is wrong, or was used before.
+         *     `SECOND_FACTOR_FAILED`: The code is wrong or has already been used.
          *
-         *     `PASSKEY_FAILED`: This passkey does not sign in here, or the sign-in took over five minutes.
+         *     `PASSKEY_FAILED`: This passkey is not accepted here, or the sign-in took more than five minutes.
          */
         401: {
             headers: {
@@ -4752,21 +4752,21 @@ export interface components {
             };
         };
         /**
-         * @description `FORBIDDEN`: This route needs a secret key.
+         * @description `FORBIDDEN`: This route requires a secret key.
          *
-         *     `KEY_SIGN_IN_CLOSED`: People of this organization have accounts: sign in with yours.
+         *     `KEY_SIGN_IN_CLOSED`: People in this organization have accounts. Sign in with yours.
          *
-         *     `PASSWORD_SIGN_IN_CLOSED`: People sign in by single sign-on alone.
+         *     `PASSWORD_SIGN_IN_CLOSED`: Only single sign-on is allowed.
          *
-         *     `SINGLE_SIGN_ON_REFUSED`: The provider of single sign-on has refused the sign-in, or it was broken off there.
+         *     `SINGLE_SIGN_ON_REFUSED`: The single sign-on provider rejected the sign-in, or it was cancelled there.
          *
-         *     `SINGLE_SIGN_ON_EMAIL`: The provider of single sign-on names no email address that it has verified.
+         *     `SINGLE_SIGN_ON_EMAIL`: The single sign-on provider did not send a verified email address.
          *
-         *     `SINGLE_SIGN_ON_DOMAIN`: Addresses of this domain do not sign in here.
+         *     `SINGLE_SIGN_ON_DOMAIN`: Addresses of this domain cannot sign in here.
          *
          *     `SINGLE_SIGN_ON_ROLE`: None of your groups has a role here.
          *
-         *     `SINGLE_SIGN_ON_ACCOUNT`: This address has no account here, and no invitation.
+         *     `SINGLE_SIGN_ON_ACCOUNT`: This address has neither an account nor an invitation here.
          */
         403: {
             headers: {
@@ -4780,7 +4780,7 @@ export interface components {
         /**
          * @description `NOT_FOUND`: There is no such resource.
          *
-         *     `LINK_OVER`: This link was used before, was withdrawn, or is over.
+         *     `LINK_OVER`: This link has been used, withdrawn, or has expired.
          */
         404: {
             headers: {
@@ -4812,19 +4812,19 @@ export interface components {
          *
          *     `DELIVERY_PENDING`: The delivery has not ended yet.
          *
-         *     `SINGLE_SIGN_ON_OTHER`: The account of this address belongs to somebody else at the provider.
+         *     `SINGLE_SIGN_ON_OTHER`: The account with this address belongs to a different person at the provider.
          *
-         *     `LAST_OWNER`: This is the last owner. Make somebody else an owner first.
+         *     `LAST_OWNER`: This is the last owner. Make another person an owner first.
          *
          *     `METRIC_IN_USE`: An experiment uses the metric.
          *
-         *     `EXPERIMENT_NOT_DRAFT`: Only a draft allows this.
+         *     `EXPERIMENT_NOT_DRAFT`: This is only possible for a draft.
          *
          *     `EXPERIMENT_RUNNING`: The experiment is running. Stop it first.
          *
          *     `EXPERIMENT_NOT_RUNNING`: The experiment is not running.
          *
-         *     `LAYER_FULL`: Running ranking experiments leave less traffic than this one needs.
+         *     `LAYER_FULL`: Running ranking experiments leave less traffic than this experiment needs.
          *
          *     `SETTING_IN_EXPERIMENT`: A running experiment overrides the same setting or flag.
          */
@@ -4860,7 +4860,7 @@ export interface components {
         /**
          * @description `IDEMPOTENCY_MISMATCH`: This Idempotency-Key was used for another request.
          *
-         *     `INVALID_MEDIA`: The bytes are no supported media.
+         *     `INVALID_MEDIA`: The file is not supported media.
          */
         422: {
             headers: {
@@ -4892,7 +4892,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `UNAVAILABLE`: The service is not available right now. Try again. */
+        /** @description `UNAVAILABLE`: The service is temporarily unavailable. Try again. */
         503: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -4927,7 +4927,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4937,7 +4937,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -4958,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jxdenksn0jm4h125331",
+                     *         "requestId": "req_01m8gs8frwemh9160dt5bkb814",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -4969,7 +4969,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -4987,7 +4987,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5022,39 +5022,39 @@ export interface operations {
                          * @enum {string}
                          */
                         direction?: "above" | "below" | "both";
-                        /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                        /** @description Minimum half-width of the band, as a share of the median. Default: 0.1. */
                         minChange?: number;
                         /** @enum {string} */
                         type: "band";
-                        /** @description Weeks before. Default: 4. */
+                        /** @description Number of previous weeks to compare with. Default: 4. */
                         weeks?: number;
-                        /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                        /** @description Half-width of the band in robust standard deviations (1.4826 × MAD). Default: 3.5. */
                         width?: number;
                     };
-                    /** @description From the end of an alert until it may open again. Default: 6. */
+                    /** @description Hours from the resolution of an alert until it may open again. Default: 6. */
                     cooldownHours?: number;
                     filter?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
                     };
                     /** @description Default: true. */
@@ -5064,20 +5064,20 @@ export interface operations {
                      * @example errorRate
                      */
                     metric: string;
-                    /** @description Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100. */
+                    /** @description Minimum number of plays, views, sessions or starts behind a rate, or minimum usual count for a band. Default: 100. */
                     minData?: number;
                     name: string;
                     /** @enum {string} */
                     report: "overview" | "quality" | "engagement";
-                    /** @description Windows in a row that must be fine. Default: 2. */
+                    /** @description Consecutive normal windows after which the alert is resolved. Default: 2. */
                     resolveAfter?: number;
-                    /** @description Hours of a window. Default: 1. */
+                    /** @description Length of the window in hours. Default: 1. */
                     windowHours?: number;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5087,7 +5087,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5107,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gb6jxxe7famf3re4zxk0wd",
+                     *         "id": "alr_01m8gs8fsfeves9v0t54kp8722",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5131,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T05:49:10.973Z"
+                     *         "createdAt": "2026-11-28T09:54:53.360Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jxhe7asgpzhar0962ms"
+                     *         "requestId": "req_01m8gs8fs1erx90t26q0vep6hy"
                      *       }
                      *     }
                      */
@@ -5170,7 +5170,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5180,7 +5180,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5200,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gb6jy4eegrvxb9v1h85d76",
+                     *         "id": "alr_01m8gs8fspe7zb00vdqkp6skjg",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5224,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T05:49:10.980Z"
+                     *         "createdAt": "2026-11-28T09:54:53.366Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jy7e09sayaeakcbj921"
+                     *         "requestId": "req_01m8gs8fsse0c87wjw390drjt9"
                      *       }
                      *     }
                      */
@@ -5252,7 +5252,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5262,7 +5262,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5272,7 +5272,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5292,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gb6jz7e2tbjr75h20rswnf",
+                     *         "id": "alr_01m8gs8fv3e4z887twj40gnc82",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jzbe32b17hsx8dxt8hd"
+                     *         "requestId": "req_01m8gs8fv8e7qr8zgjmz8r2erf"
                      *       }
                      *     }
                      */
@@ -5325,7 +5325,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -5351,39 +5351,39 @@ export interface operations {
                          * @enum {string}
                          */
                         direction?: "above" | "below" | "both";
-                        /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                        /** @description Minimum half-width of the band, as a share of the median. Default: 0.1. */
                         minChange?: number;
                         /** @enum {string} */
                         type: "band";
-                        /** @description Weeks before. Default: 4. */
+                        /** @description Number of previous weeks to compare with. Default: 4. */
                         weeks?: number;
-                        /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                        /** @description Half-width of the band in robust standard deviations (1.4826 × MAD). Default: 3.5. */
                         width?: number;
                     };
-                    /** @description From the end of an alert until it may open again. Default: 6. */
+                    /** @description Hours from the resolution of an alert until it may open again. Default: 6. */
                     cooldownHours?: number;
                     filter?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
                     } | null;
                     /** @description Default: true. */
@@ -5393,20 +5393,20 @@ export interface operations {
                      * @example errorRate
                      */
                     metric?: string;
-                    /** @description Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100. */
+                    /** @description Minimum number of plays, views, sessions or starts behind a rate, or minimum usual count for a band. Default: 100. */
                     minData?: number;
                     name?: string;
                     /** @enum {string} */
                     report?: "overview" | "quality" | "engagement";
-                    /** @description Windows in a row that must be fine. Default: 2. */
+                    /** @description Consecutive normal windows after which the alert is resolved. Default: 2. */
                     resolveAfter?: number;
-                    /** @description Hours of a window. Default: 1. */
+                    /** @description Length of the window in hours. Default: 1. */
                     windowHours?: number;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5416,7 +5416,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5436,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gb6jyder0vdc28qh3z37v8",
+                     *         "id": "alr_01m8gs8fszedbrsv2c6byser92",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5460,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T05:49:10.989Z"
+                     *         "createdAt": "2026-11-28T09:54:53.375Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jyhedvtqyecm00v7dp4"
+                     *         "requestId": "req_01m8gs8ft3e91tb98w6rneq1ba"
                      *       }
                      *     }
                      */
@@ -5492,9 +5492,9 @@ export interface operations {
     listAlertEvents: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -5505,7 +5505,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5515,7 +5515,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5536,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k0aev5tj7s545j8nycn",
+                     *         "requestId": "req_01m8gs8fwye588c42k2wxpdn65",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5547,7 +5547,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -5566,7 +5566,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5601,41 +5601,41 @@ export interface operations {
                          * @enum {string}
                          */
                         direction?: "above" | "below" | "both";
-                        /** @description Half of the band at least, as a share of the median. Default: 0.1. */
+                        /** @description Minimum half-width of the band, as a share of the median. Default: 0.1. */
                         minChange?: number;
                         /** @enum {string} */
                         type: "band";
-                        /** @description Weeks before. Default: 4. */
+                        /** @description Number of previous weeks to compare with. Default: 4. */
                         weeks?: number;
-                        /** @description Half of the band, in robust standard deviations (1.4826 × MAD). Default: 3.5. */
+                        /** @description Half-width of the band in robust standard deviations (1.4826 × MAD). Default: 3.5. */
                         width?: number;
                     };
-                    /** @description From the end of an alert until it may open again. Default: 6. */
+                    /** @description Hours from the resolution of an alert until it may open again. Default: 6. */
                     cooldownHours?: number;
                     /** @description Default: 14. */
                     days?: number;
                     filter?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
                     };
                     /**
@@ -5643,19 +5643,19 @@ export interface operations {
                      * @example errorRate
                      */
                     metric: string;
-                    /** @description Plays, views, sessions or starts that a rate needs, or the usual count of a band. Default: 100. */
+                    /** @description Minimum number of plays, views, sessions or starts behind a rate, or minimum usual count for a band. Default: 100. */
                     minData?: number;
                     /** @enum {string} */
                     report: "overview" | "quality" | "engagement";
-                    /** @description Windows in a row that must be fine. Default: 2. */
+                    /** @description Consecutive normal windows after which the alert is resolved. Default: 2. */
                     resolveAfter?: number;
-                    /** @description Hours of a window. Default: 1. */
+                    /** @description Length of the window in hours. Default: 1. */
                     windowHours?: number;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5665,7 +5665,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5693,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jzgeetr0934fh4g1q06"
+                     *         "requestId": "req_01m8gs8fvpecara31bja7mxa4y"
                      *       }
                      *     }
                      */
@@ -5721,39 +5721,39 @@ export interface operations {
     getAudienceAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             header?: never;
@@ -5762,7 +5762,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5772,7 +5772,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5812,37 +5812,37 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jq8evk94pvqv5tcrjtp",
-                     *         "asOf": "2026-11-28T05:49:10.765Z"
+                     *         "requestId": "req_01m8gs8fhzee7vjy5wnagb4gpt",
+                     *         "asOf": "2026-11-28T09:54:53.122Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Distinct viewers that have played on that day. */
+                            /** @description Distinct viewers with a play on that day. */
                             dailyActiveViewers: number;
-                            /** @description The last day of the range, or today if that comes earlier. */
+                            /** @description The last day of the range, or today if that is earlier. */
                             date: string;
-                            /** @description In the 30 days that end with it. */
+                            /** @description Distinct viewers in the 30 days ending with that day. */
                             monthlyActiveViewers: number;
-                            /** @description Viewers who did anything for the first time in the range. */
+                            /** @description Viewers whose first activity falls in the range. */
                             newViewers: number;
                             stickiness: number | null;
                             timeseries: {
                                 /** @example 2026-01-31 */
                                 date: string;
-                                /** @description Viewers who did anything for the first time. */
+                                /** @description Viewers whose first activity was on this day. */
                                 newViewers: number;
-                                /** @description Active viewers who had done anything on an earlier day. */
+                                /** @description Active viewers who were also active on an earlier day. */
                                 returningViewers: number;
                             }[];
-                            /** @description In the 7 days that end with it. */
+                            /** @description Distinct viewers in the 7 days ending with that day. */
                             weeklyActiveViewers: number;
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -5862,7 +5862,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -5877,53 +5877,53 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Only from this version of the app. */
+                    /** @description Only events from this app version. */
                     appVersion?: string;
                     /**
-                     * @description Splits the viewers by the event that begins the cohort.
+                     * @description Breaks viewers down by a dimension of the event that starts the cohort.
                      * @enum {string}
                      */
                     breakdown?: "device" | "country" | "appVersion" | "author" | "section" | "contentType" | "language" | "experimentVariant";
                     /**
-                     * @description What makes a cohort: the day of the first event, its kind, or its item; or a tag or the author that this item has now. Default: day.
+                     * @description What defines a cohort: the day of the first event, its kind, or its item; or a tag or the author that this item has now. Default: day.
                      * @enum {string}
                      */
                     by?: "day" | "event" | "item" | "tag" | "author";
                     /**
-                     * @description Only from this country.
+                     * @description Only events from this country.
                      * @example DE
                      */
                     country?: string;
                     /**
-                     * @description Only from this device.
+                     * @description Only events from this device.
                      * @enum {string}
                      */
                     device?: "ios" | "android" | "web";
                     /**
-                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                      * @example 2026-01-31
                      */
                     endDate?: string;
-                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    /** @description The id of the experiment that `variant` or `experimentVariant` refers to. */
                     experiment?: string;
-                    /** @description What begins a cohort. Default: any event. */
+                    /** @description Event that puts a viewer in a cohort. Default: any event. */
                     first?: {
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                         event?: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description All of them must hold. */
+                        /** @description All conditions must hold. */
                         where?: {
                             /** @description A key of `data`. */
                             field: string;
                             /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                              * @enum {string}
                              */
                             operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -5931,32 +5931,32 @@ export interface operations {
                         }[];
                     };
                     /**
-                     * @description Of the periods. Default: day.
+                     * @description Length of a period. Default: day.
                      * @enum {string}
                      */
                     granularity?: "day" | "week";
-                    /** @description The most cohorts, except by day, and values of the break-down. Default: 10. */
+                    /** @description Maximum number of cohorts (except by day) and breakdown values. Default: 10. */
                     limit?: number;
-                    /** @description How many after the first. Default: 7. */
+                    /** @description Number of periods after the first. Default: 7. */
                     periods?: number;
-                    /** @description What counts later. Default: any event. */
+                    /** @description Event that counts as returning. Default: any event. */
                     returning?: {
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                         event?: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description All of them must hold. */
+                        /** @description All conditions must hold. */
                         where?: {
                             /** @description A key of `data`. */
                             field: string;
                             /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                              * @enum {string}
                              */
                             operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -5971,7 +5971,7 @@ export interface operations {
                     /** @description Only viewers who were exposed to this variant of `experiment`. */
                     variant?: string;
                     /**
-                     * @description `new`: only viewers who did nothing before the range. Default: new.
+                     * @description `new`: only viewers without activity before the range. Default: new.
                      * @enum {string}
                      */
                     viewers?: "new" | "all";
@@ -5979,7 +5979,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -5989,7 +5989,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6015,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kadecyaa1n538vfnrzg",
-                     *         "asOf": "2026-11-28T05:49:11.391Z"
+                     *         "requestId": "req_01m8gs8g9zewvsmvtgemapfkk6",
+                     *         "asOf": "2026-11-28T09:54:53.906Z"
                      *       }
                      *     }
                      */
@@ -6029,7 +6029,7 @@ export interface operations {
                                     /** @description Days or weeks after the first day. */
                                     period: number;
                                     share: number | null;
-                                    /** @description Those who did it then. */
+                                    /** @description Viewers who returned in that period. */
                                     viewers: number;
                                 }[];
                                 size: number;
@@ -6044,20 +6044,20 @@ export interface operations {
                                     /** @description Days or weeks after the first day. */
                                     period: number;
                                     share: number | null;
-                                    /** @description Those who did it then. */
+                                    /** @description Viewers who returned in that period. */
                                     viewers: number;
                                 }[];
                                 size: number;
                             }[];
                             /** @description Cohorts that are not listed. */
                             otherCohorts: number;
-                            /** @description Values of the break-down that are not listed. */
+                            /** @description Number of breakdown values that are not listed. */
                             otherValues: number;
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -6081,55 +6081,55 @@ export interface operations {
     listContentAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 /** @description Default: desc. */
                 order?: "asc" | "desc";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
-                /** @description Default: plays. Metrics move while people watch; `createdAt` walks all items once. */
+                /** @description Default: plays. Metrics change while people watch, so use `createdAt` to page through all items exactly once. */
                 sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "reactionsPerImpression" | "likes" | "shares" | "saves" | "uniqueViewers" | "reactingViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
-                /** @description Comma list; any of them matches. */
+                /** @description Comma-separated list. An item matches if it has any of them. */
                 tags?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -6138,7 +6138,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6148,7 +6148,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6169,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a220b3-461f-753f-8923-490788e0a80f",
+                     *           "contentId": "01a22194-3951-759a-8609-f76b68d6ddd4",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6220,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jqretwtwhkkvrv5e6vs",
+                     *         "requestId": "req_01m8gs8fjaedh8d05xxwr6vmcz",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T05:49:10.786Z"
+                     *         "asOf": "2026-11-28T09:54:53.135Z"
                      *       }
                      *     }
                      */
@@ -6236,7 +6236,7 @@ export interface operations {
                                 averageWatchTime: number | null;
                                 completionRate: number | null;
                                 completions: number;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -6247,27 +6247,27 @@ export interface operations {
                                 /** @description Distinct viewers who liked, shared or saved. */
                                 reactingViewers: number;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 shares: number;
                                 swipeAwayRate: number | null;
-                                /** @description Swipes from this item to the next. */
+                                /** @description Swipes from this item to another one. */
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
+                                /** @description Distinct viewers with at least one play. */
                                 uniqueViewers: number;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             };
-                            /** @description The same in as many days right before the range. */
+                            /** @description The same metric in the preceding period of equal length. */
                             previous: {
                                 averagePercentWatched: number | null;
                                 averageWatchTime: number | null;
                                 completionRate: number | null;
                                 completions: number;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -6278,18 +6278,18 @@ export interface operations {
                                 /** @description Distinct viewers who liked, shared or saved. */
                                 reactingViewers: number;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 shares: number;
                                 swipeAwayRate: number | null;
-                                /** @description Swipes from this item to the next. */
+                                /** @description Swipes from this item to another one. */
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
+                                /** @description Distinct viewers with at least one play. */
                                 uniqueViewers: number;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             };
                             title: string;
@@ -6297,10 +6297,10 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
-                            /** @description The greatest groups; what is in none of them; and all together. */
+                            /** @description The largest groups, the remainder, and the total. */
                             breakdown?: {
                                 dimensions: string[];
                                 other: {
@@ -6308,7 +6308,7 @@ export interface operations {
                                     averageWatchTime: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -6319,18 +6319,18 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     shares: number;
                                     swipeAwayRate: number | null;
-                                    /** @description Swipes from this item to the next. */
+                                    /** @description Swipes from this item to another one. */
                                     swipesAway: number;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 } | null;
                                 rows: {
@@ -6339,7 +6339,7 @@ export interface operations {
                                         averageWatchTime: number | null;
                                         completionRate: number | null;
                                         completions: number;
-                                        /** @description Views of 10 s at least, or completed. */
+                                        /** @description Views of at least 10 s, or completed. */
                                         engagedViews: number;
                                         engagementRate: number | null;
                                         hookRate: number | null;
@@ -6350,21 +6350,21 @@ export interface operations {
                                         /** @description Distinct viewers who liked, shared or saved. */
                                         reactingViewers: number;
                                         reactionsPerImpression: number | null;
-                                        /** @description How often views began again. */
+                                        /** @description Number of replays. */
                                         replays: number;
                                         saves: number;
                                         shares: number;
                                         swipeAwayRate: number | null;
-                                        /** @description Swipes from this item to the next. */
+                                        /** @description Swipes from this item to another one. */
                                         swipesAway: number;
                                         /** @description Seconds. */
                                         totalWatchTime: number;
-                                        /** @description Distinct viewers that have played. */
+                                        /** @description Distinct viewers with at least one play. */
                                         uniqueViewers: number;
-                                        /** @description Views that have played. */
+                                        /** @description Views in which playback started. */
                                         views: number;
                                     };
-                                    /** @description By dimension. */
+                                    /** @description Values by dimension. */
                                     values: {
                                         [key: string]: string | null;
                                     };
@@ -6374,7 +6374,7 @@ export interface operations {
                                     averageWatchTime: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -6385,24 +6385,24 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     shares: number;
                                     swipeAwayRate: number | null;
-                                    /** @description Swipes from this item to the next. */
+                                    /** @description Swipes from this item to another one. */
                                     swipesAway: number;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 };
                             };
                             nextCursor: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list. */
+                            /** @description Total number of items in the list. */
                             total: number;
                         };
                     };
@@ -6419,37 +6419,37 @@ export interface operations {
     getContentAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -6460,7 +6460,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6470,7 +6470,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6490,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a220b3-4b13-707b-abfa-81a355d9f38a",
+                     *         "contentId": "01a22194-3e68-7025-9b91-c4c39758d7f1",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6579,14 +6579,14 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jrxe88a56v08j2qytjz",
-                     *         "asOf": "2026-11-28T05:49:10.816Z"
+                     *         "requestId": "req_01m8gs8fkqe7t81wqdhvk17xt4",
+                     *         "asOf": "2026-11-28T09:54:53.179Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description The greatest groups; what is in none of them; and all together. */
+                            /** @description The largest groups, the remainder, and the total. */
                             breakdown?: {
                                 dimensions: string[];
                                 other: {
@@ -6594,7 +6594,7 @@ export interface operations {
                                     averageWatchTime: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -6605,18 +6605,18 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     shares: number;
                                     swipeAwayRate: number | null;
-                                    /** @description Swipes from this item to the next. */
+                                    /** @description Swipes from this item to another one. */
                                     swipesAway: number;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 } | null;
                                 rows: {
@@ -6625,7 +6625,7 @@ export interface operations {
                                         averageWatchTime: number | null;
                                         completionRate: number | null;
                                         completions: number;
-                                        /** @description Views of 10 s at least, or completed. */
+                                        /** @description Views of at least 10 s, or completed. */
                                         engagedViews: number;
                                         engagementRate: number | null;
                                         hookRate: number | null;
@@ -6636,21 +6636,21 @@ export interface operations {
                                         /** @description Distinct viewers who liked, shared or saved. */
                                         reactingViewers: number;
                                         reactionsPerImpression: number | null;
-                                        /** @description How often views began again. */
+                                        /** @description Number of replays. */
                                         replays: number;
                                         saves: number;
                                         shares: number;
                                         swipeAwayRate: number | null;
-                                        /** @description Swipes from this item to the next. */
+                                        /** @description Swipes from this item to another one. */
                                         swipesAway: number;
                                         /** @description Seconds. */
                                         totalWatchTime: number;
-                                        /** @description Distinct viewers that have played. */
+                                        /** @description Distinct viewers with at least one play. */
                                         uniqueViewers: number;
-                                        /** @description Views that have played. */
+                                        /** @description Views in which playback started. */
                                         views: number;
                                     };
-                                    /** @description By dimension. */
+                                    /** @description Values by dimension. */
                                     values: {
                                         [key: string]: string | null;
                                     };
@@ -6660,7 +6660,7 @@ export interface operations {
                                     averageWatchTime: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -6671,18 +6671,18 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     shares: number;
                                     swipeAwayRate: number | null;
-                                    /** @description Swipes from this item to the next. */
+                                    /** @description Swipes from this item to another one. */
                                     swipesAway: number;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 };
                             };
@@ -6703,25 +6703,25 @@ export interface operations {
                             engagement: {
                                 averagePercentWatched: number | null;
                                 dropoffPoints: {
-                                    /** @description Share of the views that have reached this second. */
+                                    /** @description Share of views that reached this second. */
                                     retained: number;
-                                    /** @description Each of the first minute, then every ten seconds, from ten minutes on every minute. */
+                                    /** @description Every second of the first minute, then every ten seconds, and every minute from ten minutes on. */
                                     second: number;
                                 }[];
                                 watchedPoints: {
-                                    /** @description As of `dropoffPoints`. */
+                                    /** @description Seconds as in `dropoffPoints`. */
                                     second: number;
-                                    /** @description How often this second was watched, by views: over 1 for what is watched again. */
+                                    /** @description Number of times this second was watched, divided by views. Above 1 if it is replayed. */
                                     watched: number;
                                 }[] | null;
                             };
-                            /** @description What viewers have told until now, each by the last event, whatever the range and the filter. It changes nothing in the feeds of other viewers. */
+                            /** @description Current feedback of viewers, each counted by their latest event, regardless of the range and the filter. It does not affect the feeds of other viewers. */
                             feedback: {
-                                /** @description Of these, viewers who were active on two days or more. */
+                                /** @description Reporting viewers who were active on at least two days. */
                                 credibleReports: number;
-                                /** @description Viewers who do not want the item, its author or its tags. */
+                                /** @description Viewers not interested in the item, its author or its tags. */
                                 notInterested: number;
-                                /** @description Viewers who report the item. */
+                                /** @description Viewers who reported the item. */
                                 reports: number;
                             };
                             summary: {
@@ -6729,7 +6729,7 @@ export interface operations {
                                 averageWatchTime: number | null;
                                 completionRate: number | null;
                                 completions: number;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -6739,17 +6739,17 @@ export interface operations {
                                 plays: number;
                                 reactingViewers: number | null;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 shares: number;
                                 swipeAwayRate: number | null;
-                                /** @description Swipes from this item to the next. */
+                                /** @description Swipes from this item to another one. */
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
                                 uniqueViewers: number | null;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             };
                             timeseries: {
@@ -6758,11 +6758,11 @@ export interface operations {
                                 completionRate: number | null;
                                 completions: number;
                                 /**
-                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @description The day, the Monday of the week, or the start of the hour.
                                  * @example 2026-01-31
                                  */
                                 date: string;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -6772,17 +6772,17 @@ export interface operations {
                                 plays: number;
                                 reactingViewers: number | null;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 shares: number;
                                 swipeAwayRate: number | null;
-                                /** @description Swipes from this item to the next. */
+                                /** @description Swipes from this item to another one. */
                                 swipesAway: number;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
                                 uniqueViewers: number | null;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             }[];
                             title: string;
@@ -6790,7 +6790,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -6818,7 +6818,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6828,7 +6828,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6848,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a220b3-4b7d-763c-800a-de1be3b7103b",
+                     *         "contentId": "01a22194-3edf-7764-a2d7-244ceff3d06e",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6888,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jw2ednvgftd1xzsb8vt",
-                     *         "asOf": "2026-11-28T05:49:10.915Z"
+                     *         "requestId": "req_01m8gs8fq5easbtabsj2peg1nd",
+                     *         "asOf": "2026-11-28T09:54:53.286Z"
                      *       }
                      *     }
                      */
@@ -6897,7 +6897,7 @@ export interface operations {
                         data: {
                             /** Format: uuid */
                             contentId: string;
-                            /** @description The first days of each item, at most 28. */
+                            /** @description Number of days compared from the start of each item, at most 28. */
                             days: number;
                             lengthClass: {
                                 /** @description Seconds, without. */
@@ -6915,39 +6915,39 @@ export interface operations {
                                     rank: number;
                                 } | null;
                                 typical: {
-                                    /** @description Similar items that it rests on. */
+                                    /** @description Number of similar items compared. */
                                     items: number;
                                     median: number;
-                                    /** @description A quarter of them have less. */
+                                    /** @description 25th percentile. */
                                     p25: number;
-                                    /** @description A quarter of them have more. */
+                                    /** @description 75th percentile. */
                                     p75: number;
                                 } | null;
                                 value: number | null;
                             }[];
-                            /** @description Of the same type and length class, as old at least; the last 100. */
+                            /** @description The last 100 items of the same type and length class that are at least as old. */
                             similarItems: number;
                             title: string;
                             watchedPoints: {
-                                /** @description As of `dropoffPoints`. */
+                                /** @description Seconds as in `dropoffPoints`. */
                                 second: number;
                                 typical: {
-                                    /** @description Similar items that it rests on. */
+                                    /** @description Number of similar items compared. */
                                     items: number;
                                     median: number;
-                                    /** @description A quarter of them have less. */
+                                    /** @description 25th percentile. */
                                     p25: number;
-                                    /** @description A quarter of them have more. */
+                                    /** @description 75th percentile. */
                                     p75: number;
                                 } | null;
-                                /** @description How often it was watched, by views. */
+                                /** @description Number of times it was watched, divided by views. */
                                 watched: number;
                             }[];
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -6968,7 +6968,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -6984,59 +6984,59 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Only from this version of the app. */
+                    /** @description Only events from this app version. */
                     appVersion?: string;
-                    /** @description A key of `data` to split by. */
+                    /** @description A key of `data` to break down by. */
                     breakdown?: string;
                     /**
-                     * @description Only from this country.
+                     * @description Only events from this country.
                      * @example DE
                      */
                     country?: string;
                     /**
-                     * @description Only from this device.
+                     * @description Only events from this device.
                      * @enum {string}
                      */
                     device?: "ios" | "android" | "web";
                     /**
-                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                      * @example 2026-01-31
                      */
                     endDate?: string;
-                    /** @description Which events. */
+                    /** @description Events to report on. */
                     events: {
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                         event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description All of them must hold. */
+                        /** @description All conditions must hold. */
                         where?: {
                             /** @description A key of `data`. */
                             field: string;
                             /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                              * @enum {string}
                              */
                             operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
                             value: (string | number | boolean) | (string | number | boolean)[];
                         }[];
                     };
-                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    /** @description The id of the experiment that `variant` or `experimentVariant` refers to. */
                     experiment?: string;
                     /**
-                     * @description Of the timeseries. `hour`: at most 31 days. Default: day.
+                     * @description Granularity of the time series. `hour` allows at most 31 days. Default: day.
                      * @enum {string}
                      */
                     granularity?: "hour" | "day" | "week";
-                    /** @description The most values of the break-down. Default: 10. */
+                    /** @description Maximum number of breakdown values. Default: 10. */
                     limit?: number;
-                    /** @description A key of `data` with numbers. */
+                    /** @description A numeric key of `data`. */
                     property?: string;
                     /**
                      * @description First day of the range. Default: 29 days before `endDate`.
@@ -7049,7 +7049,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7059,7 +7059,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7116,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kbdewj9206hkk83ag0h",
-                     *         "asOf": "2026-11-28T05:49:11.420Z"
+                     *         "requestId": "req_01m8gs8gb1efbsd3pd64n6c2qj",
+                     *         "asOf": "2026-11-28T09:54:53.938Z"
                      *       }
                      *     }
                      */
@@ -7138,13 +7138,13 @@ export interface operations {
                                 value: string | null;
                                 /** @description Events in which `property` is a number. */
                                 values: number;
-                                /** @description Different viewers. */
+                                /** @description Distinct viewers. */
                                 viewers: number;
                             }[] | null;
                             other: {
-                                /** @description Their events. */
+                                /** @description Events with these values. */
                                 count: number;
-                                /** @description Values that are not listed. */
+                                /** @description Number of values that are not listed. */
                                 values: number;
                             };
                             summary: {
@@ -7161,7 +7161,7 @@ export interface operations {
                                 sum: number | null;
                                 /** @description Events in which `property` is a number. */
                                 values: number;
-                                /** @description Different viewers. */
+                                /** @description Distinct viewers. */
                                 viewers: number;
                             };
                             timeseries: {
@@ -7175,7 +7175,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -7199,47 +7199,47 @@ export interface operations {
     getEngagementAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
-                /** @description How to split `segments`. Default: device. */
+                /** @description Dimension of `segments`. Default: device. */
                 segment?: "device" | "country" | "tag";
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -7248,7 +7248,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7258,7 +7258,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7303,14 +7303,14 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jsde2pazw7g4etkbnm1",
-                     *         "asOf": "2026-11-28T05:49:10.835Z"
+                     *         "requestId": "req_01m8gs8fm7e1gb7pztphzxz8g4",
+                     *         "asOf": "2026-11-28T09:54:53.195Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description The greatest groups; what is in none of them; and all together. */
+                            /** @description The largest groups, the remainder, and the total. */
                             breakdown?: {
                                 dimensions: string[];
                                 other: {
@@ -7321,7 +7321,7 @@ export interface operations {
                                     averageWatchTimePerSession: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -7332,7 +7332,7 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     sessions: number | null;
@@ -7340,9 +7340,9 @@ export interface operations {
                                     swipeAwayRate: number | null;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 } | null;
                                 rows: {
@@ -7354,7 +7354,7 @@ export interface operations {
                                         averageWatchTimePerSession: number | null;
                                         completionRate: number | null;
                                         completions: number;
-                                        /** @description Views of 10 s at least, or completed. */
+                                        /** @description Views of at least 10 s, or completed. */
                                         engagedViews: number;
                                         engagementRate: number | null;
                                         hookRate: number | null;
@@ -7365,7 +7365,7 @@ export interface operations {
                                         /** @description Distinct viewers who liked, shared or saved. */
                                         reactingViewers: number;
                                         reactionsPerImpression: number | null;
-                                        /** @description How often views began again. */
+                                        /** @description Number of replays. */
                                         replays: number;
                                         saves: number;
                                         sessions: number | null;
@@ -7373,12 +7373,12 @@ export interface operations {
                                         swipeAwayRate: number | null;
                                         /** @description Seconds. */
                                         totalWatchTime: number;
-                                        /** @description Distinct viewers that have played. */
+                                        /** @description Distinct viewers with at least one play. */
                                         uniqueViewers: number;
-                                        /** @description Views that have played. */
+                                        /** @description Views in which playback started. */
                                         views: number;
                                     };
-                                    /** @description By dimension. */
+                                    /** @description Values by dimension. */
                                     values: {
                                         [key: string]: string | null;
                                     };
@@ -7391,7 +7391,7 @@ export interface operations {
                                     averageWatchTimePerSession: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -7402,7 +7402,7 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     sessions: number | null;
@@ -7410,9 +7410,9 @@ export interface operations {
                                     swipeAwayRate: number | null;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 };
                             };
@@ -7424,7 +7424,7 @@ export interface operations {
                                 averageWatchTimePerSession: number | null;
                                 completionRate: number | null;
                                 completions: number;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -7435,7 +7435,7 @@ export interface operations {
                                 /** @description Distinct viewers who liked, shared or saved. */
                                 reactingViewers: number;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 segment: string | null;
@@ -7444,9 +7444,9 @@ export interface operations {
                                 swipeAwayRate: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
+                                /** @description Distinct viewers with at least one play. */
                                 uniqueViewers: number;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             }[];
                             summary: {
@@ -7460,7 +7460,7 @@ export interface operations {
                                 averageVideosPerSession: number | null;
                                 averageWatchTimePerSession: number | null;
                                 /**
-                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @description The day, the Monday of the week, or the start of the hour.
                                  * @example 2026-01-31
                                  */
                                 date: string;
@@ -7470,7 +7470,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -7490,7 +7490,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -7511,55 +7511,55 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Only from this version of the app. */
+                    /** @description Only events from this app version. */
                     appVersion?: string;
                     /**
-                     * @description Splits the funnel by its first event.
+                     * @description Breaks the funnel down by a dimension of its first event.
                      * @enum {string}
                      */
                     breakdown?: "device" | "country" | "appVersion" | "author" | "section" | "contentType" | "language" | "experimentVariant";
                     /**
-                     * @description Only from this country.
+                     * @description Only events from this country.
                      * @example DE
                      */
                     country?: string;
                     /**
-                     * @description Only from this device.
+                     * @description Only events from this device.
                      * @enum {string}
                      */
                     device?: "ios" | "android" | "web";
                     /**
-                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                      * @example 2026-01-31
                      */
                     endDate?: string;
-                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    /** @description The id of the experiment that `variant` or `experimentVariant` refers to. */
                     experiment?: string;
-                    /** @description The most values of the break-down. Default: 10. */
+                    /** @description Maximum number of breakdown values. Default: 10. */
                     limit?: number;
                     /**
                      * @description First day of the range. Default: 29 days before `endDate`.
                      * @example 2026-01-31
                      */
                     startDate?: string;
-                    /** @description In their order. */
+                    /** @description Steps in order. */
                     steps: {
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                         event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description All of them must hold. */
+                        /** @description All conditions must hold. */
                         where?: {
                             /** @description A key of `data`. */
                             field: string;
                             /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                              * @enum {string}
                              */
                             operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -7568,13 +7568,13 @@ export interface operations {
                     }[];
                     /** @description Only viewers who were exposed to this variant of `experiment`. */
                     variant?: string;
-                    /** @description All steps within this long after the first. Without it: within one session. */
+                    /** @description Hours after the first step within which all steps must happen. If omitted, all steps must happen in one session. */
                     windowHours?: number;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7584,7 +7584,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7628,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k8weavbxddcmch7xc5q",
-                     *         "asOf": "2026-11-28T05:49:11.337Z"
+                     *         "requestId": "req_01m8gs8g8ge438mwwfq3f8mzy1",
+                     *         "asOf": "2026-11-28T09:54:53.856Z"
                      *       }
                      *     }
                      */
@@ -7637,36 +7637,36 @@ export interface operations {
                         data: {
                             breakdown: {
                                 steps: {
-                                    /** @description How many fewer than at the step before. */
+                                    /** @description Decrease from the previous step. */
                                     dropOff: number;
                                     event: string;
                                     fromFirst: number | null;
                                     fromPrevious: number | null;
                                     medianSeconds: number | null;
                                     sessions: number | null;
-                                    /** @description Different viewers who have reached the step. */
+                                    /** @description Distinct viewers who reached the step. */
                                     viewers: number;
                                 }[];
                                 value: string | null;
                             }[] | null;
-                            /** @description Values of the break-down that are not listed. */
+                            /** @description Number of breakdown values that are not listed. */
                             otherValues: number;
                             steps: {
-                                /** @description How many fewer than at the step before. */
+                                /** @description Decrease from the previous step. */
                                 dropOff: number;
                                 event: string;
                                 fromFirst: number | null;
                                 fromPrevious: number | null;
                                 medianSeconds: number | null;
                                 sessions: number | null;
-                                /** @description Different viewers who have reached the step. */
+                                /** @description Distinct viewers who reached the step. */
                                 viewers: number;
                             }[];
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -7690,39 +7690,39 @@ export interface operations {
     getHourAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             header?: never;
@@ -7731,7 +7731,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7741,7 +7741,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7785,17 +7785,17 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jvqeepawj6fdfrvabjw",
-                     *         "asOf": "2026-11-28T05:49:10.903Z"
+                     *         "requestId": "req_01m8gs8fpqe8ht194prfc8m7jh",
+                     *         "asOf": "2026-11-28T09:54:53.271Z"
                      *       }
                      *     }
                      */
                     "application/json": {
-                        /** @description 168 hours, Monday from 0:00 first. */
+                        /** @description All 168 hours, starting with Monday 0:00. */
                         data: {
-                            /** @description How many such weekdays of the range have begun. */
+                            /** @description Number of these weekdays that have begun in the range. */
                             days: number;
-                            /** @description By the organization's clock. */
+                            /** @description Hour in the organization's time zone. */
                             hour: number;
                             impressions: number;
                             likes: number;
@@ -7810,7 +7810,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -7829,47 +7829,47 @@ export interface operations {
     getMovers: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /** @description Gains, losses, or both. Default: both. */
                 direction?: "up" | "down" | "both";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
                 /** @description Items. Default: 10. */
                 limit?: number;
-                /** @description What is compared. Default: plays. */
+                /** @description Metric to compare. Default: plays. */
                 metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             header?: never;
@@ -7878,7 +7878,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7888,7 +7888,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -7909,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jtpefmv2tzme6h7zfjx",
-                     *         "asOf": "2026-11-28T05:49:10.875Z"
+                     *         "requestId": "req_01m8gs8fnge50vae8vat6py4sy",
+                     *         "asOf": "2026-11-28T09:54:53.238Z"
                      *       }
                      *     }
                      */
@@ -7923,14 +7923,14 @@ export interface operations {
                             current: number;
                             /** @description current − previous */
                             difference: number;
-                            /** @description In as many days before. */
+                            /** @description The metric in the preceding period of equal length. */
                             previous: number;
                             title: string;
                         }[];
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -7949,45 +7949,45 @@ export interface operations {
     getAnalyticsOverview: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -7996,7 +7996,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8006,7 +8006,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8187,14 +8187,14 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jp5en2vv1gjazh12vqs",
-                     *         "asOf": "2026-11-28T05:49:10.730Z"
+                     *         "requestId": "req_01m8gs8fh5efh8bzff9xxfqr4q",
+                     *         "asOf": "2026-11-28T09:54:53.098Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description The greatest groups; what is in none of them; and all together. */
+                            /** @description The largest groups, the remainder, and the total. */
                             breakdown?: {
                                 dimensions: string[];
                                 other: {
@@ -8202,7 +8202,7 @@ export interface operations {
                                     averageWatchTime: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -8213,7 +8213,7 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     sessions: number | null;
@@ -8221,9 +8221,9 @@ export interface operations {
                                     swipeAwayRate: number | null;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 } | null;
                                 rows: {
@@ -8232,7 +8232,7 @@ export interface operations {
                                         averageWatchTime: number | null;
                                         completionRate: number | null;
                                         completions: number;
-                                        /** @description Views of 10 s at least, or completed. */
+                                        /** @description Views of at least 10 s, or completed. */
                                         engagedViews: number;
                                         engagementRate: number | null;
                                         hookRate: number | null;
@@ -8243,7 +8243,7 @@ export interface operations {
                                         /** @description Distinct viewers who liked, shared or saved. */
                                         reactingViewers: number;
                                         reactionsPerImpression: number | null;
-                                        /** @description How often views began again. */
+                                        /** @description Number of replays. */
                                         replays: number;
                                         saves: number;
                                         sessions: number | null;
@@ -8251,12 +8251,12 @@ export interface operations {
                                         swipeAwayRate: number | null;
                                         /** @description Seconds. */
                                         totalWatchTime: number;
-                                        /** @description Distinct viewers that have played. */
+                                        /** @description Distinct viewers with at least one play. */
                                         uniqueViewers: number;
-                                        /** @description Views that have played. */
+                                        /** @description Views in which playback started. */
                                         views: number;
                                     };
-                                    /** @description By dimension. */
+                                    /** @description Values by dimension. */
                                     values: {
                                         [key: string]: string | null;
                                     };
@@ -8266,7 +8266,7 @@ export interface operations {
                                     averageWatchTime: number | null;
                                     completionRate: number | null;
                                     completions: number;
-                                    /** @description Views of 10 s at least, or completed. */
+                                    /** @description Views of at least 10 s, or completed. */
                                     engagedViews: number;
                                     engagementRate: number | null;
                                     hookRate: number | null;
@@ -8277,7 +8277,7 @@ export interface operations {
                                     /** @description Distinct viewers who liked, shared or saved. */
                                     reactingViewers: number;
                                     reactionsPerImpression: number | null;
-                                    /** @description How often views began again. */
+                                    /** @description Number of replays. */
                                     replays: number;
                                     saves: number;
                                     sessions: number | null;
@@ -8285,13 +8285,13 @@ export interface operations {
                                     swipeAwayRate: number | null;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 };
                             };
-                            /** @description Against as many days right before the range. A last day that is not over yet is left out, with its counterpart. */
+                            /** @description Compares with the preceding period of equal length. If the last day is not over yet, it and its counterpart are left out. */
                             comparison: {
                                 averagePercentWatched: {
                                     change: number | null;
@@ -8404,7 +8404,7 @@ export interface operations {
                                 averageWatchTime: number | null;
                                 completionRate: number | null;
                                 completions: number;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -8415,7 +8415,7 @@ export interface operations {
                                 /** @description Distinct viewers who liked, shared or saved. */
                                 reactingViewers: number;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 sessions: number | null;
@@ -8423,9 +8423,9 @@ export interface operations {
                                 swipeAwayRate: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
+                                /** @description Distinct viewers with at least one play. */
                                 uniqueViewers: number;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             };
                             timeseries: {
@@ -8434,11 +8434,11 @@ export interface operations {
                                 completionRate: number | null;
                                 completions: number;
                                 /**
-                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @description The day, the Monday of the week, or the start of the hour.
                                  * @example 2026-01-31
                                  */
                                 date: string;
-                                /** @description Views of 10 s at least, or completed. */
+                                /** @description Views of at least 10 s, or completed. */
                                 engagedViews: number;
                                 engagementRate: number | null;
                                 hookRate: number | null;
@@ -8449,7 +8449,7 @@ export interface operations {
                                 /** @description Distinct viewers who liked, shared or saved. */
                                 reactingViewers: number;
                                 reactionsPerImpression: number | null;
-                                /** @description How often views began again. */
+                                /** @description Number of replays. */
                                 replays: number;
                                 saves: number;
                                 sessions: number | null;
@@ -8457,16 +8457,16 @@ export interface operations {
                                 swipeAwayRate: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
+                                /** @description Distinct viewers with at least one play. */
                                 uniqueViewers: number;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             }[];
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -8486,7 +8486,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -8502,73 +8502,73 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Where paths begin or end. */
+                    /** @description Event at which paths start or end. */
                     anchor: {
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                         event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description All of them must hold. */
+                        /** @description All conditions must hold. */
                         where?: {
                             /** @description A key of `data`. */
                             field: string;
                             /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                              * @enum {string}
                              */
                             operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
                             value: (string | number | boolean) | (string | number | boolean)[];
                         }[];
                     };
-                    /** @description Only from this version of the app. */
+                    /** @description Only events from this app version. */
                     appVersion?: string;
                     /**
-                     * @description Splits the sessions by the anchor.
+                     * @description Breaks the sessions down by a dimension of the anchor.
                      * @enum {string}
                      */
                     breakdown?: "device" | "country" | "appVersion" | "author" | "section" | "contentType" | "language" | "experimentVariant";
-                    /** @description Tells items apart. Default: false. */
+                    /** @description Whether to distinguish items. Default: false. */
                     byItem?: boolean;
-                    /** @description Takes equal events in a row as one. Default: true. */
+                    /** @description Whether to merge consecutive equal events. Default: true. */
                     collapse?: boolean;
                     /**
-                     * @description Only from this country.
+                     * @description Only events from this country.
                      * @example DE
                      */
                     country?: string;
                     /**
-                     * @description Only from this device.
+                     * @description Only events from this device.
                      * @enum {string}
                      */
                     device?: "ios" | "android" | "web";
                     /**
-                     * @description What comes next, or what came before. Default: after.
+                     * @description Whether to follow the events after or before the anchor. Default: after.
                      * @enum {string}
                      */
                     direction?: "after" | "before";
                     /**
-                     * @description Last day, included; at most 366 days in all. Default: today.
+                     * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                      * @example 2026-01-31
                      */
                     endDate?: string;
-                    /** @description Kinds that are left out. Default: `watchProgress`. */
+                    /** @description Kinds to leave out. Default: `watchProgress`. */
                     exclude?: string[];
-                    /** @description The id of the experiment that `variant` or `experimentVariant` is about. */
+                    /** @description The id of the experiment that `variant` or `experimentVariant` refers to. */
                     experiment?: string;
-                    /** @description The most transitions of a step, paths, and values of the break-down. Default: 10. */
+                    /** @description Maximum number of transitions per step, paths and breakdown values. Default: 10. */
                     limit?: number;
                     /**
                      * @description First day of the range. Default: 29 days before `endDate`.
                      * @example 2026-01-31
                      */
                     startDate?: string;
-                    /** @description How many events far. Default: 3. */
+                    /** @description Number of events to follow. Default: 3. */
                     steps?: number;
                     /** @description Only viewers who were exposed to this variant of `experiment`. */
                     variant?: string;
@@ -8576,7 +8576,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8586,7 +8586,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8628,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k9kesk8pfmzp3xcm33v",
-                     *         "asOf": "2026-11-28T05:49:11.361Z"
+                     *         "requestId": "req_01m8gs8g9aezns7xanm6zg1cjv",
+                     *         "asOf": "2026-11-28T09:54:53.878Z"
                      *       }
                      *     }
                      */
@@ -8666,12 +8666,12 @@ export interface operations {
                                     }[];
                                 }[];
                                 value: string | null;
-                                /** @description Their viewers. */
+                                /** @description Viewers of these sessions. */
                                 viewers: number;
                             }[] | null;
                             /** @description Sessions with a path that is not listed. */
                             otherPaths: number;
-                            /** @description Values of the break-down that are not listed. */
+                            /** @description Number of breakdown values that are not listed. */
                             otherValues: number;
                             paths: {
                                 events: {
@@ -8700,13 +8700,13 @@ export interface operations {
                                     };
                                 }[];
                             }[];
-                            /** @description Their viewers. */
+                            /** @description Viewers of these sessions. */
                             viewers: number;
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -8730,45 +8730,45 @@ export interface operations {
     getQualityAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -8777,7 +8777,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8787,7 +8787,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8858,14 +8858,14 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jt1enj8r22hazzftbfd",
-                     *         "asOf": "2026-11-28T05:49:10.850Z"
+                     *         "requestId": "req_01m8gs8fmsehbvst6jfq4q38kz",
+                     *         "asOf": "2026-11-28T09:54:53.209Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description The greatest groups; what is in none of them; and all together. */
+                            /** @description The largest groups, the remainder, and the total. */
                             breakdown?: {
                                 dimensions: string[];
                                 other: {
@@ -8885,7 +8885,7 @@ export interface operations {
                                         p95: number | null;
                                         p99: number | null;
                                     };
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 } | null;
                                 rows: {
@@ -8906,10 +8906,10 @@ export interface operations {
                                             p95: number | null;
                                             p99: number | null;
                                         };
-                                        /** @description Views that have played. */
+                                        /** @description Views in which playback started. */
                                         views: number;
                                     };
-                                    /** @description By dimension. */
+                                    /** @description Values by dimension. */
                                     values: {
                                         [key: string]: string | null;
                                     };
@@ -8931,7 +8931,7 @@ export interface operations {
                                         p95: number | null;
                                         p99: number | null;
                                     };
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 };
                             };
@@ -8943,15 +8943,15 @@ export interface operations {
                             errors: {
                                 change: number | null;
                                 code: string | null;
-                                /** @description Errors; with a filter, views whose first error it was. */
+                                /** @description Number of errors or, with a filter, of views whose first error this was. */
                                 count: number;
-                                /** @description The most frequent five. */
+                                /** @description The five most frequent messages. */
                                 messages: {
                                     message: string | null;
-                                    /** @description Views whose first error had such a message. */
+                                    /** @description Views whose first error had a message of this form. */
                                     views: number;
                                 }[];
-                                /** @description The same in as many days before. */
+                                /** @description The same count in the preceding period of equal length. */
                                 previous: number;
                             }[];
                             renditions: {
@@ -8980,7 +8980,7 @@ export interface operations {
                             };
                             timeseries: {
                                 /**
-                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @description The day, the Monday of the week, or the start of the hour.
                                  * @example 2026-01-31
                                  */
                                 date: string;
@@ -9001,7 +9001,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -9026,7 +9026,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9036,7 +9036,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9056,7 +9056,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T05:49:10.951Z",
+                     *         "now": "2026-11-28T09:54:53.334Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
@@ -9071,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T04:50:00.000Z",
+                     *             "minute": "2026-11-28T08:55:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9083,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T04:51:00.000Z",
+                     *             "minute": "2026-11-28T08:56:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9099,14 +9099,14 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jx4es2ardjbctq4j253",
-                     *         "asOf": "2026-11-28T05:49:10.950Z"
+                     *         "requestId": "req_01m8gs8frgewyv45y427dnapyq",
+                     *         "asOf": "2026-11-28T09:54:53.330Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description The oldest first; the last one is running. */
+                            /** @description Oldest first. The last minute is still in progress. */
                             minutes: {
                                 completions: number;
                                 errors: number;
@@ -9122,7 +9122,7 @@ export interface operations {
                                 rebuffers: number;
                                 saves: number;
                                 shares: number;
-                                /** @description Different viewers who have played anything. */
+                                /** @description Distinct viewers with at least one play. */
                                 viewers: number;
                             }[];
                             /**
@@ -9131,14 +9131,14 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             now: string;
-                            /** @description Items that are played more than chance explains; the surest first. */
+                            /** @description Items whose increase in plays is statistically significant, most significant first. */
                             rising: {
                                 change: number | null;
                                 contentId: string;
-                                /** @description Of the last 10 minutes. */
+                                /** @description Plays in the last 10 minutes. */
                                 plays: number;
                                 playsPerMinute: number;
-                                /** @description Of the 50 minutes before. */
+                                /** @description Plays in the 50 minutes before that. */
                                 playsPerMinuteBefore: number;
                                 title: string;
                             }[];
@@ -9150,7 +9150,7 @@ export interface operations {
                                 plays: number;
                                 title: string;
                             }[];
-                            /** @description Of these 60 minutes. */
+                            /** @description Metrics of the last 60 minutes. */
                             total: {
                                 completions: number;
                                 errors: number;
@@ -9160,7 +9160,7 @@ export interface operations {
                                 rebuffers: number;
                                 saves: number;
                                 shares: number;
-                                /** @description Different viewers who have played anything. */
+                                /** @description Distinct viewers with at least one play. */
                                 viewers: number;
                             };
                             viewersLastFiveMinutes: number;
@@ -9168,7 +9168,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -9193,7 +9193,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9203,7 +9203,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9224,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k0hery931m9cvkqq5qr",
+                     *         "requestId": "req_01m8gs8fx5efqrcq642zbrakqg",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9235,7 +9235,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -9253,7 +9253,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -9281,31 +9281,31 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Whether it is made on its schedule. Default: true. */
+                    /** @description Whether the schedule is active. Default: true. */
                     isEnabled?: boolean;
                     name: string;
-                    /** @description Whether webhooks are told by the kind `analytics.report`. Default: false. */
+                    /** @description Whether webhooks are notified with `analytics.report`. Default: false. */
                     postsWebhook?: boolean;
-                    /** @description The parameters of the report, without its days. */
+                    /** @description The query parameters of the report, except its days. */
                     query?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
                         /**
-                         * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                         * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                          * @example author,country
                          */
                         breakdown?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
@@ -9314,19 +9314,19 @@ export interface operations {
                          * @enum {string}
                          */
                         direction?: "up" | "down" | "both";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description With `breakdown=experimentVariant`: its id. */
+                        /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                         experiment?: string;
                         /**
-                         * @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day.
+                         * @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day.
                          * @enum {string}
                          */
                         granularity?: "hour" | "day" | "week";
                         /** @description Items. Default: 10. */
                         limit?: number;
                         /**
-                         * @description What is compared. Default: plays.
+                         * @description Metric to compare. Default: plays.
                          * @enum {string}
                          */
                         metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
@@ -9335,32 +9335,32 @@ export interface operations {
                          * @enum {string}
                          */
                         order?: "asc" | "desc";
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
                         /**
-                         * @description How to split `segments`. Default: device.
+                         * @description Dimension of `segments`. Default: device.
                          * @enum {string}
                          */
                         segment?: "device" | "country" | "tag";
                         /**
-                         * @description Default: plays. Metrics move while people watch; `createdAt` walks all items once.
+                         * @description Default: plays. Metrics change while people watch, so use `createdAt` to page through all items exactly once.
                          * @enum {string}
                          */
                         sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "reactionsPerImpression" | "likes" | "shares" | "saves" | "uniqueViewers" | "reactingViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description Comma list; any of them matches. */
+                        /** @description Comma-separated list. An item matches if it has any of them. */
                         tags?: string;
-                        /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                        /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                         top?: number;
                     };
                     /**
-                     * @description Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.
+                     * @description Complete days in the time zone of the organization. `lastWeek` starts on a Monday. Default: last7Days.
                      * @enum {string}
                      */
                     range?: "yesterday" | "last7Days" | "last28Days" | "last90Days" | "lastWeek" | "lastMonth";
                     /**
-                     * @description Addresses that it is mailed to.
+                     * @description Email addresses of the recipients.
                      * @example [
                      *       "ada@example.com"
                      *     ]
@@ -9374,20 +9374,20 @@ export interface operations {
                     schedule?: ({
                         /** @enum {string} */
                         every: "day";
-                        /** @description Of the clock. */
+                        /** @description Hour of the day. */
                         hour: number;
                         /**
-                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @description IANA time zone of `hour`. Default: that of the organization.
                          * @example Europe/Berlin
                          */
                         timeZone?: string;
                     } | {
                         /** @enum {string} */
                         every: "week";
-                        /** @description Of the clock. */
+                        /** @description Hour of the day. */
                         hour: number;
                         /**
-                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @description IANA time zone of `hour`. Default: that of the organization.
                          * @example Europe/Berlin
                          */
                         timeZone?: string;
@@ -9397,10 +9397,10 @@ export interface operations {
                         day: number;
                         /** @enum {string} */
                         every: "month";
-                        /** @description Of the clock. */
+                        /** @description Hour of the day. */
                         hour: number;
                         /**
-                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @description IANA time zone of `hour`. Default: that of the organization.
                          * @example Europe/Berlin
                          */
                         timeZone?: string;
@@ -9409,7 +9409,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9419,7 +9419,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9439,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gb6k1cem5r6g47vfgcftne",
+                     *         "id": "rpt_01m8gs8fyrezpbd2ck1p9w6vba",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9458,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T05:49:11.084Z"
+                     *         "createdAt": "2026-11-28T09:54:53.528Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k0ner58pf2rhgvfzgrh"
+                     *         "requestId": "req_01m8gs8fx8ebkr4r87d92qt3v7"
                      *       }
                      *     }
                      */
@@ -9497,7 +9497,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9507,7 +9507,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9527,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gb6k1keq0ram15nf9502k7",
+                     *         "id": "rpt_01m8gs8fz0es8vaz9x99nxrkrf",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9546,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T05:49:11.092Z"
+                     *         "createdAt": "2026-11-28T09:54:53.536Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k1perjvzhg2y81s1trm"
+                     *         "requestId": "req_01m8gs8fz3efmapb82exn9djx3"
                      *       }
                      *     }
                      */
@@ -9574,7 +9574,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9584,7 +9584,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9594,7 +9594,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9614,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gb6k3bev2br5cafs5gjy4b",
+                     *         "id": "rpt_01m8gs8g0dexrvgasqv36r0f1b",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k3eeymaqfpybh95ahmz"
+                     *         "requestId": "req_01m8gs8g0je29bdr5e3rp2wghq"
                      *       }
                      *     }
                      */
@@ -9647,7 +9647,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9663,31 +9663,31 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Whether it is made on its schedule. Default: true. */
+                    /** @description Whether the schedule is active. Default: true. */
                     isEnabled?: boolean;
                     name?: string;
-                    /** @description Whether webhooks are told by the kind `analytics.report`. Default: false. */
+                    /** @description Whether webhooks are notified with `analytics.report`. Default: false. */
                     postsWebhook?: boolean;
-                    /** @description The parameters of the report, without its days. */
+                    /** @description The query parameters of the report, except its days. */
                     query?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
                         /**
-                         * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                         * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                          * @example author,country
                          */
                         breakdown?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
@@ -9696,19 +9696,19 @@ export interface operations {
                          * @enum {string}
                          */
                         direction?: "up" | "down" | "both";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description With `breakdown=experimentVariant`: its id. */
+                        /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                         experiment?: string;
                         /**
-                         * @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day.
+                         * @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day.
                          * @enum {string}
                          */
                         granularity?: "hour" | "day" | "week";
                         /** @description Items. Default: 10. */
                         limit?: number;
                         /**
-                         * @description What is compared. Default: plays.
+                         * @description Metric to compare. Default: plays.
                          * @enum {string}
                          */
                         metric?: "plays" | "impressions" | "likes" | "shares" | "saves" | "totalWatchTime";
@@ -9717,32 +9717,32 @@ export interface operations {
                          * @enum {string}
                          */
                         order?: "asc" | "desc";
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
                         /**
-                         * @description How to split `segments`. Default: device.
+                         * @description Dimension of `segments`. Default: device.
                          * @enum {string}
                          */
                         segment?: "device" | "country" | "tag";
                         /**
-                         * @description Default: plays. Metrics move while people watch; `createdAt` walks all items once.
+                         * @description Default: plays. Metrics change while people watch, so use `createdAt` to page through all items exactly once.
                          * @enum {string}
                          */
                         sort?: "impressions" | "plays" | "completions" | "totalWatchTime" | "averageWatchTime" | "completionRate" | "engagementRate" | "reactionsPerImpression" | "likes" | "shares" | "saves" | "uniqueViewers" | "reactingViewers" | "swipesAway" | "views" | "engagedViews" | "hookRate" | "swipeAwayRate" | "loopRate" | "replays" | "averagePercentWatched" | "createdAt";
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
-                        /** @description Comma list; any of them matches. */
+                        /** @description Comma-separated list. An item matches if it has any of them. */
                         tags?: string;
-                        /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                        /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                         top?: number;
                     };
                     /**
-                     * @description Days that are over, by the clock of the organization. `lastWeek` begins on a Monday. Default: last7Days.
+                     * @description Complete days in the time zone of the organization. `lastWeek` starts on a Monday. Default: last7Days.
                      * @enum {string}
                      */
                     range?: "yesterday" | "last7Days" | "last28Days" | "last90Days" | "lastWeek" | "lastMonth";
                     /**
-                     * @description Addresses that it is mailed to.
+                     * @description Email addresses of the recipients.
                      * @example [
                      *       "ada@example.com"
                      *     ]
@@ -9756,20 +9756,20 @@ export interface operations {
                     schedule?: ({
                         /** @enum {string} */
                         every: "day";
-                        /** @description Of the clock. */
+                        /** @description Hour of the day. */
                         hour: number;
                         /**
-                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @description IANA time zone of `hour`. Default: that of the organization.
                          * @example Europe/Berlin
                          */
                         timeZone?: string;
                     } | {
                         /** @enum {string} */
                         every: "week";
-                        /** @description Of the clock. */
+                        /** @description Hour of the day. */
                         hour: number;
                         /**
-                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @description IANA time zone of `hour`. Default: that of the organization.
                          * @example Europe/Berlin
                          */
                         timeZone?: string;
@@ -9779,10 +9779,10 @@ export interface operations {
                         day: number;
                         /** @enum {string} */
                         every: "month";
-                        /** @description Of the clock. */
+                        /** @description Hour of the day. */
                         hour: number;
                         /**
-                         * @description IANA name of the zone of `hour`. Default: that of the organization.
+                         * @description IANA time zone of `hour`. Default: that of the organization.
                          * @example Europe/Berlin
                          */
                         timeZone?: string;
@@ -9791,7 +9791,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9801,7 +9801,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9821,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gb6k1xez4avma06jdw2wc3",
+                     *         "id": "rpt_01m8gs8fz9ehsvytm09yhz6wj3",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9840,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T05:49:11.104Z"
+                     *         "createdAt": "2026-11-28T09:54:53.545Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k23ejsr7m06gs6b55sx"
+                     *         "requestId": "req_01m8gs8fzcea9v6xp2vzkcxhq3"
                      *       }
                      *     }
                      */
@@ -9880,7 +9880,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9890,7 +9890,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9911,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k5qecmtqa2jrg3w2ksm",
+                     *         "requestId": "req_01m8gs8g45em79hehjb7z5z8bv",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9922,7 +9922,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -9941,7 +9941,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -9963,7 +9963,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9973,7 +9973,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -9993,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8gb6k66ef5t2f7qdpbms813",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8gb6k66ef5t2f7qdpbms813/40a8yh2TQeswI9H2U4BV9vY-tDAmbYJd",
-                     *         "createdAt": "2026-11-28T05:49:11.239Z",
-                     *         "expiresAt": "2026-12-05T05:49:11.239Z"
+                     *         "id": "rln_01m8gs8g59enza9s9kjj1vbgs0",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8gs8g59enza9s9kjj1vbgs0/MX83j18LsMcZYUp9MrI1DyZ_Yab5zwNh",
+                     *         "createdAt": "2026-11-28T09:54:53.737Z",
+                     *         "expiresAt": "2026-12-05T09:54:53.737Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k63eb4rf42rv1p1rwwg"
+                     *         "requestId": "req_01m8gs8g54e8h9jgrkaxb49hz8"
                      *       }
                      *     }
                      */
@@ -10029,7 +10029,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10040,7 +10040,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10050,7 +10050,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10070,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8gb6k6je2ta3nwgs7r5xrrj",
+                     *         "id": "rln_01m8gs8g5vednaqc8qd45qmrh3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k6peznaxv9dxaah6vah"
+                     *         "requestId": "req_01m8gs8g60eyxtkpr4p1wp4nej"
                      *       }
                      *     }
                      */
@@ -10102,9 +10102,9 @@ export interface operations {
     listReportRuns: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -10115,7 +10115,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10125,7 +10125,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10146,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k4cesssrepvntrmayrp",
+                     *         "requestId": "req_01m8gs8g1xej58vw49z2yseyez",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10157,7 +10157,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -10176,7 +10176,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -10186,7 +10186,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10196,7 +10196,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8gb6k3yepq8pecvs4r7ta1d",
+                     *         "id": "rrn_01m8gs8g18eyj8zkgqyzw40mqx",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10225,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T05:49:11.166Z"
+                     *         "createdAt": "2026-11-28T09:54:53.608Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k3vey88x0qgfr68f6a6"
+                     *         "requestId": "req_01m8gs8g12e6srwsbqa731ap33"
                      *       }
                      *     }
                      */
@@ -10261,7 +10261,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10271,7 +10271,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10291,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8gb6k52e5d9r59z00fg68kx",
+                     *         "id": "rrn_01m8gs8g36etjagany7m99effy",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10300,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T05:49:11.203Z",
+                     *         "createdAt": "2026-11-28T09:54:53.670Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k56essrttbb3h0m4sy7"
+                     *         "requestId": "req_01m8gs8g3he6s9rsy8qr3c55xm"
                      *       }
                      *     }
                      */
@@ -10328,45 +10328,45 @@ export interface operations {
     getRetentionAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -10375,7 +10375,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10385,7 +10385,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10419,17 +10419,17 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jtfe35abzf4q4a4s04j",
-                     *         "asOf": "2026-11-28T05:49:10.864Z"
+                     *         "requestId": "req_01m8gs8fn8ewcbkrtb4c8p098e",
+                     *         "asOf": "2026-11-28T09:54:53.224Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             cohorts: {
-                                /** @description The first day of these viewers, or its Monday. */
+                                /** @description The first day of these viewers, or the Monday of its week. */
                                 date: string;
-                                /** @description The share that was active n days later; [0] is 1. Empty without viewers. */
+                                /** @description Element n is the share that was active n days later; element 0 is 1. Empty if there are no viewers. */
                                 retention: number[];
                                 /** @description Viewers. */
                                 size: number;
@@ -10438,7 +10438,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -10457,45 +10457,45 @@ export interface operations {
     getTrafficSources: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description With `breakdown=experimentVariant`: its id. */
+                /** @description Id of the experiment, required with `breakdown=experimentVariant`. */
                 experiment?: string;
-                /** @description Of the timeseries. Weeks begin on Monday. `hour`: at most 31 days, of the last 90. Default: day. */
+                /** @description Granularity of the time series. Weeks start on Monday. `hour` covers at most 31 days within the last 90. Default: day. */
                 granularity?: "hour" | "day" | "week";
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
-                /** @description Rows of the break-down; what is in none of them is `other`. Default: 10. */
+                /** @description Maximum number of rows in the breakdown. The remainder is `other`. Default: 10. */
                 top?: number;
             };
             header?: never;
@@ -10504,7 +10504,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10514,7 +10514,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10547,14 +10547,14 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jv4e9mtbppxk75yvxke",
-                     *         "asOf": "2026-11-28T05:49:10.885Z"
+                     *         "requestId": "req_01m8gs8fnze92bn0ef3sgmegn8",
+                     *         "asOf": "2026-11-28T09:54:53.247Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description The greatest groups; what is in none of them; and all together. */
+                            /** @description The largest groups, the remainder, and the total. */
                             breakdown?: {
                                 dimensions: string[];
                                 other: {
@@ -10562,13 +10562,13 @@ export interface operations {
                                     followOnPlays: number | null;
                                     hookRate: number | null;
                                     impressions: number;
-                                    /** @description Of views that came by it. */
+                                    /** @description Plays of views from this entry point. */
                                     plays: number;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 } | null;
                                 rows: {
@@ -10577,16 +10577,16 @@ export interface operations {
                                         followOnPlays: number | null;
                                         hookRate: number | null;
                                         impressions: number;
-                                        /** @description Of views that came by it. */
+                                        /** @description Plays of views from this entry point. */
                                         plays: number;
                                         /** @description Seconds. */
                                         totalWatchTime: number;
-                                        /** @description Distinct viewers that have played. */
+                                        /** @description Distinct viewers with at least one play. */
                                         uniqueViewers: number;
-                                        /** @description Views that have played. */
+                                        /** @description Views in which playback started. */
                                         views: number;
                                     };
-                                    /** @description By dimension. */
+                                    /** @description Values by dimension. */
                                     values: {
                                         [key: string]: string | null;
                                     };
@@ -10596,13 +10596,13 @@ export interface operations {
                                     followOnPlays: number | null;
                                     hookRate: number | null;
                                     impressions: number;
-                                    /** @description Of views that came by it. */
+                                    /** @description Plays of views from this entry point. */
                                     plays: number;
                                     /** @description Seconds. */
                                     totalWatchTime: number;
-                                    /** @description Distinct viewers that have played. */
+                                    /** @description Distinct viewers with at least one play. */
                                     uniqueViewers: number;
-                                    /** @description Views that have played. */
+                                    /** @description Views in which playback started. */
                                     views: number;
                                 };
                             };
@@ -10612,23 +10612,23 @@ export interface operations {
                                 followOnPlays: number | null;
                                 hookRate: number | null;
                                 impressions: number;
-                                /** @description Of views that came by it. */
+                                /** @description Plays of views from this entry point. */
                                 plays: number;
                                 share: number | null;
                                 /** @description Seconds. */
                                 totalWatchTime: number;
-                                /** @description Distinct viewers that have played. */
+                                /** @description Distinct viewers with at least one play. */
                                 uniqueViewers: number;
-                                /** @description Views that have played. */
+                                /** @description Views in which playback started. */
                                 views: number;
                             }[];
                             timeseries: {
                                 /**
-                                 * @description The day, the Monday of the week, or the moment at which the hour begins.
+                                 * @description The day, the Monday of the week, or the start of the hour.
                                  * @example 2026-01-31
                                  */
                                 date: string;
-                                /** @description By entry point; the unknown ones are under ''. */
+                                /** @description Values by entry point. Unknown entry points are listed under ''. */
                                 impressions: {
                                     [key: string]: number;
                                 };
@@ -10637,7 +10637,7 @@ export interface operations {
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -10656,39 +10656,39 @@ export interface operations {
     getViewerAnalytics: {
         parameters: {
             query?: {
-                /** @description Only from this version of the app. */
+                /** @description Only events from this app version. */
                 appVersion?: string;
-                /** @description Only of items that have this author now. */
+                /** @description Only items that currently have this author. */
                 author?: string;
                 /**
-                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant: splits what the filter asks for.
+                 * @description One or two of device, country, entryPoint, position, appVersion, feedId, sharePlatform, rendition, codec, errorCode, author, section, contentType, language, tag, experimentVariant. Breaks the filtered metrics down by these dimensions.
                  * @example author,country
                  */
                 breakdown?: string;
-                /** @description Only of this item. */
+                /** @description Only this item. */
                 contentId?: string;
                 /**
-                 * @description Only from this country.
+                 * @description Only events from this country.
                  * @example DE
                  */
                 country?: string;
-                /** @description Only from this device. */
+                /** @description Only events from this device. */
                 device?: "ios" | "android" | "web";
                 /**
-                 * @description Last day, included; at most 366 days in all. Default: today.
+                 * @description Last day of the range, inclusive. The range is at most 366 days. Default: today.
                  * @example 2026-01-31
                  */
                 endDate?: string;
-                /** @description Only views that came by this entry point. */
+                /** @description Only views from this entry point. */
                 entryPoint?: string;
-                /** @description Only of items that are in this section now. */
+                /** @description Only items that are currently in this section. */
                 section?: string;
                 /**
                  * @description First day of the range. Default: 29 days before `endDate`.
                  * @example 2026-01-31
                  */
                 startDate?: string;
-                /** @description Only of items that have this tag now. */
+                /** @description Only items that currently have this tag. */
                 tag?: string;
             };
             header?: never;
@@ -10697,7 +10697,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10707,7 +10707,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10749,15 +10749,15 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jvce95b6ds9g3m7yvtn",
-                     *         "asOf": "2026-11-28T05:49:10.893Z"
+                     *         "requestId": "req_01m8gs8fpcedntjsyccax8jw38",
+                     *         "asOf": "2026-11-28T09:54:53.261Z"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             frequency: {
-                                /** @description At least so many days of the range with a view. */
+                                /** @description Minimum number of days in the range with a view. */
                                 daysFrom: number;
                                 daysTo: number | null;
                                 share: number | null;
@@ -10771,15 +10771,15 @@ export interface operations {
                             netLikes: number;
                             /** @description Distinct viewers who liked, shared or saved. */
                             reactingViewers: number;
-                            /** @description Distinct viewers that have played, by the day on which a view began. */
+                            /** @description Distinct viewers with at least one play, by the day on which the view began. */
                             uniqueViewers: number;
-                            /** @description Likes that were taken back in the range, whenever they were given. */
+                            /** @description Likes withdrawn in the range, regardless of when they were given. */
                             unlikes: number;
                         };
                         meta: {
                             /**
                              * Format: date-time
-                             * @description Every event that was answered before this moment is counted.
+                             * @description All events acknowledged before this time are included.
                              */
                             asOf?: string;
                             requestId?: string;
@@ -10799,10 +10799,10 @@ export interface operations {
         parameters: {
             query?: {
                 action?: string;
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
                 keyId?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 personId?: string;
                 resourceId?: string;
@@ -10823,7 +10823,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10833,7 +10833,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10854,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8gb6atge13rpchgng9gmvve",
-                     *           "recordedAt": "2026-11-28T05:49:02.673Z",
+                     *           "id": "aud_01m8gs86tpet0b30k2nc5a167w",
+                     *           "recordedAt": "2026-11-28T09:54:44.182Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8gb6atfeebaf3zt9k9fmjw4",
+                     *           "resourceId": "key_01m8gs86tne7hr32japt8dz05c",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8gb6atde2ebbv5rsmmd1qjh"
+                     *           "requestId": "req_01m8gs86the0ja3h2h2266jewf"
                      *         },
                      *         {
-                     *           "id": "aud_01m8gb6aszexn8bemgzemjky16",
-                     *           "recordedAt": "2026-11-28T05:49:02.655Z",
+                     *           "id": "aud_01m8gs86sweqjskg57jaxt7h66",
+                     *           "recordedAt": "2026-11-28T09:54:44.157Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8gb6asye3897g1cj25zpkdk",
+                     *           "resourceId": "key_01m8gs86sten5v82hh336vd82z",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8gb6aswesq92je7w88dxxmx"
+                     *           "requestId": "req_01m8gs86sre7sbe7frkwd7w17f"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6awre1w9yhrpac471cc9",
+                     *         "requestId": "req_01m8gs86xde8xs7870y6gxqhgb",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10906,7 +10906,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -10926,11 +10926,11 @@ export interface operations {
                 /** @description ISO 3166-1 alpha-2. */
                 country?: string;
                 device?: "ios" | "android" | "web";
-                /** @description Device of the viewer. The header X-Device-Id says the same. */
+                /** @description Device of the viewer. Same as the header X-Device-Id. */
                 deviceId?: string;
-                /** @description Comma-separated list of the viewer's segments. The header X-User-Segments says the same. */
+                /** @description Comma-separated list of the viewer's segments. Same as the header X-User-Segments. */
                 segments?: string;
-                /** @description Identified user. The header X-User-Id says the same. */
+                /** @description Identified user. Same as the header X-User-Id. */
                 userId?: string;
             };
             header?: never;
@@ -10939,7 +10939,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10949,7 +10949,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -10991,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hxde97v0qbt6q41nzh9",
+                     *         "requestId": "req_01m8gs8eq8eserxz75mc5afsgq",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11010,7 +11010,7 @@ export interface operations {
                             };
                         };
                         meta: {
-                            /** @description The same as in `data`, where feeds have it. */
+                            /** @description The same as in `data`, in the place where feeds have it. */
                             experiments: {
                                 experimentId: string;
                                 variantId: string;
@@ -11031,7 +11031,7 @@ export interface operations {
     listContent: {
         parameters: {
             query?: {
-                /** @description Archived items too, or only them. */
+                /** @description Include archived items, or return only them. */
                 archived?: "true" | "only";
                 author?: string;
                 contentType?: "video" | "carousel" | "video_carousel" | "live_stream";
@@ -11045,20 +11045,20 @@ export interface operations {
                  * @example 2026-01-31T12:00:00.000Z
                  */
                 createdBefore?: string;
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
                 externalId?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 /** @description Default: desc; asc for title. */
                 order?: "asc" | "desc";
                 publishStatus?: "published" | "unpublished";
-                /** @description Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it. */
+                /** @description Each search word must match the start of a word in the title or the description. Chinese and Japanese text matches anywhere. */
                 search?: string;
                 section?: string;
-                /** @description createdAt never changes: use it to walk a catalogue that is being edited. */
+                /** @description createdAt never changes, so use it to page through a catalogue that is being edited. */
                 sort?: "createdAt" | "updatedAt" | "title";
-                /** @description Comma list; any of them matches. */
+                /** @description Comma-separated list. An item matches if it has any of them. */
                 tags?: string;
                 uploadStatus?: "pending" | "processing" | "ready" | "error";
                 visibility?: "public" | "unlisted" | "private";
@@ -11069,7 +11069,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11079,7 +11079,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11100,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a220b3-2ba1-764b-8db7-43691f3660a7",
+                     *           "id": "01a22194-1bba-7463-96b8-d6dd5f9f3d8e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11139,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T05:49:02.754Z",
-                     *           "updatedAt": "2026-11-28T05:49:02.776Z"
+                     *           "createdAt": "2026-11-28T09:54:44.283Z",
+                     *           "updatedAt": "2026-11-28T09:54:44.296Z"
                      *         },
                      *         {
-                     *           "id": "01a220b3-298c-7563-b06d-ad6b95f63f4c",
+                     *           "id": "01a22194-18f8-743f-bf44-c17659d18fee",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11182,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T05:49:02.223Z",
-                     *           "updatedAt": "2026-11-28T05:49:02.322Z"
+                     *           "createdAt": "2026-11-28T09:54:43.576Z",
+                     *           "updatedAt": "2026-11-28T09:54:43.729Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6az5et1ssjss6680dk9s",
+                     *         "requestId": "req_01m8gs86zeeqmbbsswdkfpq9nx",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11198,7 +11198,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -11216,7 +11216,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -11237,18 +11237,18 @@ export interface operations {
                     autoScrollInterval?: number | null;
                     /** @enum {string} */
                     contentType: "carousel" | "video_carousel";
-                    /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                    /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                     customMetadata?: {
                         [key: string]: unknown;
                     };
                     description?: string | null;
                     expiresAt?: string | null;
                     externalId?: string | null;
-                    /** @description Playback needs a signed URL. Default: of the organization. */
+                    /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                     protected?: boolean;
                     publishAt?: string | null;
                     section?: string | null;
-                    /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                    /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                     tags?: string[];
                     title: string;
                     /** @enum {string} */
@@ -11257,7 +11257,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11267,7 +11267,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11287,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2bf8-77dd-957b-a06d07278132",
+                     *         "id": "01a22194-1c04-710b-b023-2b65eed80122",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11326,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T05:49:02.841Z",
-                     *         "updatedAt": "2026-11-28T05:49:02.841Z"
+                     *         "createdAt": "2026-11-28T09:54:44.356Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.356Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6azfery964w6fgfskns5"
+                     *         "requestId": "req_01m8gs86zvesfrshdq24xgy3ry"
                      *       }
                      *     }
                      */
@@ -11358,11 +11358,11 @@ export interface operations {
     getContent: {
         parameters: {
             query?: {
-                /** @description Finds the item if it is archived, too. */
+                /** @description Also return the item if it is archived. */
                 archived?: "true";
             };
             header?: {
-                /** @description An `ETag` that is known: 304 while the item is the same. */
+                /** @description A known `ETag`. The response is 304 if the item has not changed. */
                 "if-none-match"?: string;
             };
             path: {
@@ -11372,7 +11372,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11382,7 +11382,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11402,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2c0b-7129-8057-5b670ece395f",
+                     *         "id": "01a22194-1c0d-71c4-9080-6c2119b7ded9",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11452,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T05:49:02.858Z",
-                     *         "updatedAt": "2026-11-28T05:49:02.858Z"
+                     *         "createdAt": "2026-11-28T09:54:44.364Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.364Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b0mep9r0c0qf6p3bkmj"
+                     *         "requestId": "req_01m8gs870meygr8y1fynjgbpr4"
                      *       }
                      *     }
                      */
@@ -11468,7 +11468,7 @@ export interface operations {
                     };
                 };
             };
-            /** @description The item is the one that `If-None-Match` names. */
+            /** @description The item still has the `ETag` in `If-None-Match`. */
             304: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11489,9 +11489,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the item that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -11501,7 +11501,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11511,7 +11511,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11531,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2c5c-707d-a063-90fad0eaed78",
+                     *         "id": "01a22194-1c54-72fc-8d38-2a5c378a2df0",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b3geqzbe5rr8gve8tvx"
+                     *         "requestId": "req_01m8gs872veymbz2fvtebagzp2"
                      *       }
                      *     }
                      */
@@ -11564,9 +11564,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the item that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -11608,25 +11608,25 @@ export interface operations {
                     articleUrl?: string | null;
                     author?: string | null;
                     autoScrollInterval?: number | null;
-                    /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                    /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                     customMetadata?: {
                         [key: string]: unknown;
                     };
                     description?: string | null;
                     expiresAt?: string | null;
                     externalId?: string | null;
-                    /** @description Playback needs a signed URL. Default: of the organization. */
+                    /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                     protected?: boolean;
                     publishAt?: string | null;
                     /** @enum {string} */
                     publishStatus?: "published" | "unpublished";
                     section?: string | null;
-                    /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                    /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                     tags?: string[];
                     thumbnailTime?: number | null;
                     title?: string;
                     /**
-                     * @description Takes effect when the item is processed. Default: basic.
+                     * @description Applied when the item is processed. Default: basic.
                      * @enum {string}
                      */
                     videoQuality?: "basic" | "plus";
@@ -11636,7 +11636,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11646,7 +11646,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11666,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2c1e-735e-991d-5b8a06f86aa0",
+                     *         "id": "01a22194-1c1b-7637-8aa8-702940b7e2b7",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11716,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T05:49:02.883Z",
-                     *         "updatedAt": "2026-11-28T05:49:02.911Z"
+                     *         "createdAt": "2026-11-28T09:54:44.380Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.428Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b1bes99akvx8na7zzx1"
+                     *         "requestId": "req_01m8gs8713ef6tqw5ntkmr7sa6"
                      *       }
                      *     }
                      */
@@ -11757,7 +11757,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11767,7 +11767,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11788,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6drbeh2rcthmy0tx775e"
+                     *         "requestId": "req_01m8gs89qker9tjbnp5d8ajxbm"
                      *       }
                      *     }
                      */
@@ -11813,7 +11813,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11829,7 +11829,7 @@ export interface operations {
                      * @description WebVTT or SubRip, at most 2 MB.
                      */
                     file: string;
-                    /** @description Default: the language. */
+                    /** @description Default: the name of the language. */
                     label?: string;
                     /** @description ISO 639-1. */
                     language: string;
@@ -11837,7 +11837,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11847,7 +11847,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11867,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-36f4-72e8-a3ea-4ba5493b40d4",
+                     *         "id": "01a22194-26d2-7723-a0a2-86cae7c8c346",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/THGCiTfo_y9WiH2f5cALEA/a-01a220b3-36f4-72e8-a3ea-4ba5493b40d4/captions.vtt",
-                     *         "trackId": "01a220b3-36f4-72e8-a3ea-4ba5493b40d4",
+                     *         "url": "https://feed.example.org/media/XGuFDk1ScDfuQDKUQX9cFw/a-01a22194-26d2-7723-a0a2-86cae7c8c346/captions.vtt",
+                     *         "trackId": "01a22194-26d2-7723-a0a2-86cae7c8c346",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T05:49:05.665Z"
+                     *         "createdAt": "2026-11-28T09:54:47.135Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6dqee54ty5j1v8c38eph"
+                     *         "requestId": "req_01m8gs89pbeff9an7mr7z6pe7a"
                      *       }
                      *     }
                      */
@@ -11907,7 +11907,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -11918,7 +11918,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11928,7 +11928,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -11948,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-371d-7275-bdc9-0a4340948a65",
+                     *         "id": "01a22194-2703-749f-95c1-127fd1690a3c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6dsjehhteza2s84bxbc3"
+                     *         "requestId": "req_01m8gs89rre0tv29q7thvy20h7"
                      *       }
                      *     }
                      */
@@ -11981,7 +11981,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12001,7 +12001,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12011,7 +12011,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12031,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-373b-72fc-b239-548c2efd312b",
+                     *         "id": "01a22194-2722-73c6-9562-e7506b420fa0",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12046,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/W71f7x38TKQATPpp4WMP6g/a-01a220b3-386c-7302-b71a-4b0f9aa83167/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/ud4dZmqfOQhDoqc1nije-w/a-01a22194-28a4-72a7-9de2-a0b4ba59f46e/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/W71f7x38TKQATPpp4WMP6g/a-01a220b3-386c-7302-b71a-4b0f9aa83167/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/ud4dZmqfOQhDoqc1nije-w/a-01a22194-28a4-72a7-9de2-a0b4ba59f46e/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/W71f7x38TKQATPpp4WMP6g/a-01a220b3-386c-7302-b71a-4b0f9aa83167/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/ud4dZmqfOQhDoqc1nije-w/a-01a22194-28a4-72a7-9de2-a0b4ba59f46e/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12083,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T05:49:05.723Z",
-                     *         "updatedAt": "2026-11-28T05:49:06.055Z"
+                     *         "createdAt": "2026-11-28T09:54:47.203Z",
+                     *         "updatedAt": "2026-11-28T09:54:47.615Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6dtjebqrvv78zxscqka2"
+                     *         "requestId": "req_01m8gs89t0em1swfxpfz5984as"
                      *       }
                      *     }
                      */
@@ -12117,7 +12117,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12127,7 +12127,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12137,7 +12137,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12157,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-388c-740b-a2f7-2d3beafb3019",
+                     *         "id": "01a22194-28c6-732c-bd96-c96161f0fabc",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12196,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T05:49:06.060Z",
-                     *         "updatedAt": "2026-11-28T05:49:06.083Z"
+                     *         "createdAt": "2026-11-28T09:54:47.623Z",
+                     *         "updatedAt": "2026-11-28T09:54:47.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e50e0rt8pkf1mmfc4nj"
+                     *         "requestId": "req_01m8gs8a8re5qvj4avhpek33qn"
                      *       }
                      *     }
                      */
@@ -12225,7 +12225,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12246,7 +12246,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12256,7 +12256,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12276,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2fd3-77a0-9f7b-dc258438dc51",
-                     *         "imageUrl": "https://feed.example.org/media/IcDe91Dev7pLWaXHxF_xnA/a-01a220b3-2fd3-77a0-9f7b-dc258438dc51/large.jpg",
+                     *         "id": "01a22194-2053-738f-b6a1-8c4c921a0974",
+                     *         "imageUrl": "https://feed.example.org/media/FcN0eEB1oeVau4gImyeyKQ/a-01a22194-2053-738f-b6a1-8c4c921a0974/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T05:49:03.851Z"
+                     *         "createdAt": "2026-11-28T09:54:45.484Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6bmhed2v3jmwm89tq6b1"
+                     *         "requestId": "req_01m8gs87nqevsrd255jqvx9h25"
                      *       }
                      *     }
                      */
@@ -12313,7 +12313,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12324,7 +12324,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12334,7 +12334,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12354,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-356d-77d8-9e9e-fb28f3cff379",
+                     *         "id": "01a22194-252c-70f5-9727-6a1949276ea4",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6dpxeytv40j5jb85rmkw"
+                     *         "requestId": "req_01m8gs89nsea0sa4ydhtc5qyca"
                      *       }
                      *     }
                      */
@@ -12387,7 +12387,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12400,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a220b3-3390-7526-ba0c-260f5324d39d",
-                 *         "01a220b3-31de-76ca-8e5c-983a1f4f587f"
+                 *         "01a22194-237d-7074-afa1-b313186c0fec",
+                 *         "01a22194-2200-7485-9e1e-319418486835"
                  *       ]
                  *     }
                  */
@@ -12412,7 +12412,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12422,7 +12422,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12443,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a220b3-3390-7526-ba0c-260f5324d39d",
-                     *           "imageUrl": "https://feed.example.org/media/Za9wsKRLdJbhHN_r0hJzeg/a-01a220b3-3390-7526-ba0c-260f5324d39d/large.jpg",
+                     *           "id": "01a22194-237d-7074-afa1-b313186c0fec",
+                     *           "imageUrl": "https://feed.example.org/media/tDe8y1vc79N10ajpc1oNiw/a-01a22194-237d-7074-afa1-b313186c0fec/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T05:49:04.807Z"
+                     *           "createdAt": "2026-11-28T09:54:46.285Z"
                      *         },
                      *         {
-                     *           "id": "01a220b3-31de-76ca-8e5c-983a1f4f587f",
-                     *           "imageUrl": "https://feed.example.org/media/Za9wsKRLdJbhHN_r0hJzeg/a-01a220b3-31de-76ca-8e5c-983a1f4f587f/large.jpg",
+                     *           "id": "01a22194-2200-7485-9e1e-319418486835",
+                     *           "imageUrl": "https://feed.example.org/media/tDe8y1vc79N10ajpc1oNiw/a-01a22194-2200-7485-9e1e-319418486835/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T05:49:04.385Z"
+                     *           "createdAt": "2026-11-28T09:54:45.912Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6cxfeyctmtszdy0zzvyj"
+                     *         "requestId": "req_01m8gs88wne7mrtvp19370dh57"
                      *       }
                      *     }
                      */
@@ -12488,7 +12488,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12498,7 +12498,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12508,7 +12508,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12528,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIh_MLhRaR8C9N-cqQlYI8QJ0n_Kg/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIi3bLqpZ5i-xV3p-uFK6vgvWMErA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12536,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T11:49:02.817Z",
+                     *         "expiresAt": "2026-11-28T15:54:44.330Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ayventbgd0a34cx1551"
+                     *         "requestId": "req_01m8gs86z8ejgaq0pexk94ef48"
                      *       }
                      *     }
                      */
@@ -12560,7 +12560,7 @@ export interface operations {
                             previewUrl: string | null;
                             storyboardUrl: string | null;
                             streamingUrl: string | null;
-                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, largest first. */
                             thumbnails: {
                                 height: number;
                                 /** @enum {string} */
@@ -12589,7 +12589,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12599,7 +12599,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12609,7 +12609,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12629,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2c79-73c4-8f48-f6dc687eff51",
+                     *         "id": "01a22194-1c64-7572-b727-67dbff763723",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12668,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T05:49:02.970Z",
-                     *         "updatedAt": "2026-11-28T05:49:02.984Z"
+                     *         "createdAt": "2026-11-28T09:54:44.454Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.470Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b47erk99gdbc46c9sa7"
+                     *         "requestId": "req_01m8gs873kerwt1nwbwcm2zcrf"
                      *       }
                      *     }
                      */
@@ -12697,7 +12697,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12707,7 +12707,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12717,7 +12717,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12737,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2cba-75e4-b5da-8227d0011e32",
+                     *         "id": "01a22194-1caa-7612-a46a-03d517a9d66b",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12776,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T05:49:03.034Z",
-                     *         "updatedAt": "2026-11-28T05:49:03.082Z"
+                     *         "createdAt": "2026-11-28T09:54:44.525Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.610Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b76es8tyzen2r926mfg"
+                     *         "requestId": "req_01m8gs877webat0egghk8j23bc"
                      *       }
                      *     }
                      */
@@ -12804,7 +12804,7 @@ export interface operations {
     listSimilarContent: {
         parameters: {
             query?: {
-                /** @description Where the viewer is, ISO 3166-1 alpha-2: leaves out what may not be shown there. */
+                /** @description Country of the viewer, ISO 3166-1 alpha-2. Excludes items that may not be shown there. */
                 country?: string;
                 limit?: number;
             };
@@ -12816,7 +12816,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12826,7 +12826,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12847,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mcaefsrzfbcckpgd5sq"
+                     *         "requestId": "req_01m8gs8h8hefrr1vr9mxw9hga3"
                      *       }
                      *     }
                      */
@@ -12879,7 +12879,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12889,7 +12889,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12910,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a220b3-2e3f-723c-87f9-ad253e3a1f25",
-                     *           "contentId": "01a220b3-2df7-74ed-9f2c-a866f933c1ab",
+                     *           "id": "01a22194-1e3a-737a-ba72-c8112ac0f712",
+                     *           "contentId": "01a22194-1df6-702f-be93-8ce7fc609c44",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a220b3-2e3f-723c-87f9-b1b6ed769c85",
-                     *           "contentId": "01a220b3-2dfa-77c1-ac66-37643b78da9e",
+                     *           "id": "01a22194-1e3a-737a-ba72-ce79a1ba0918",
+                     *           "contentId": "01a22194-1df7-7263-8e60-3e69eab374b0",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6bjaezbv7ftw6pbms2sx"
+                     *         "requestId": "req_01m8gs87j8ehz80y9pejjes1nb"
                      *       }
                      *     }
                      */
@@ -12952,7 +12952,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -12965,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a220b3-2e57-712e-a77b-cd5057e127cb",
-                 *         "01a220b3-2e59-7752-a39a-be23f6ddedac"
+                 *         "01a22194-1e5a-7382-aa65-f479bd606576",
+                 *         "01a22194-1e5c-747b-a125-8867e0e7f839"
                  *       ]
                  *     }
                  */
@@ -12974,14 +12974,14 @@ export interface operations {
                     contentIds?: string[];
                     videos?: {
                         contentId: string;
-                        /** @description Default: at the end. */
+                        /** @description Default: the end. */
                         position?: number;
                     }[];
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -12991,7 +12991,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13012,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a220b3-2e7e-714e-b561-ac4d0444a6b6",
-                     *           "contentId": "01a220b3-2e57-712e-a77b-cd5057e127cb",
+                     *           "id": "01a22194-1e8e-72ef-bff3-cf69c11b59c2",
+                     *           "contentId": "01a22194-1e5a-7382-aa65-f479bd606576",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a220b3-2e7e-714e-b561-b08d86188329",
-                     *           "contentId": "01a220b3-2e59-7752-a39a-be23f6ddedac",
+                     *           "id": "01a22194-1e8e-72ef-bff3-d20708545588",
+                     *           "contentId": "01a22194-1e5c-747b-a125-8867e0e7f839",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6bkre468yaes7k8yckdv"
+                     *         "requestId": "req_01m8gs87m4e8m9kche6dbbbp0d"
                      *       }
                      *     }
                      */
@@ -13059,7 +13059,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13070,7 +13070,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13080,7 +13080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13100,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2dd6-73b7-b6ea-16a9822702b6",
+                     *         "id": "01a22194-1dda-7743-bcdc-6a88585f0984",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6beye6dtd5vydzmvp60z"
+                     *         "requestId": "req_01m8gs87f2e1382q4s3b1qyvs1"
                      *       }
                      *     }
                      */
@@ -13133,7 +13133,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13146,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a220b3-2d57-71d6-a798-d1f56ea1766a",
-                 *         "01a220b3-2d57-71d6-a798-cc7d0641fe63"
+                 *         "01a22194-1d88-70bd-a7d1-a55a38f2e42b",
+                 *         "01a22194-1d88-70bd-a7d1-a2f69bbc8f07"
                  *       ]
                  *     }
                  */
@@ -13158,7 +13158,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13168,7 +13168,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13189,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a220b3-2d57-71d6-a798-d1f56ea1766a",
-                     *           "contentId": "01a220b3-2d17-73a7-89d7-2ca0b487cfd4",
+                     *           "id": "01a22194-1d88-70bd-a7d1-a55a38f2e42b",
+                     *           "contentId": "01a22194-1d50-7310-9c86-f4561ca80670",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a220b3-2d57-71d6-a798-cc7d0641fe63",
-                     *           "contentId": "01a220b3-2d19-766a-9073-fa650b370b90",
+                     *           "id": "01a22194-1d88-70bd-a7d1-a2f69bbc8f07",
+                     *           "contentId": "01a22194-1d4d-70ad-82d5-a7e76bccd68b",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6bbeeystybdwcd954h3n"
+                     *         "requestId": "req_01m8gs87cke0dbqqfptbfhxqaz"
                      *       }
                      *     }
                      */
@@ -13236,7 +13236,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13247,15 +13247,15 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a220b3-38e7-727a-90af-2cd8a9670a1d",
-                 *         "01a220b3-38e8-760b-bb05-afac680f8504"
+                 *         "01a22194-2941-7654-8a6f-365128f5e6b5",
+                 *         "01a22194-2940-70db-9c92-f6525d0a2d99"
                  *       ],
                  *       "continueOnError": true
                  *     }
                  */
                 "application/json": {
                     /**
-                     * @description false: stop at the first item that fails; those before it stay done, those behind it are untouched and not counted. true: report failures and go on.
+                     * @description false: stop at the first item that fails. Changes to earlier items are kept, and later items are neither changed nor counted. true: report failures and continue.
                      * @default false
                      */
                     continueOnError?: boolean;
@@ -13265,7 +13265,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13275,7 +13275,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13297,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a220b3-38e7-727a-90af-2cd8a9670a1d",
+                     *             "id": "01a22194-2941-7654-8a6f-365128f5e6b5",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a220b3-38e8-760b-bb05-afac680f8504",
+                     *             "id": "01a22194-2940-70db-9c92-f6525d0a2d99",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13319,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e7deass6gdt92wkx25h"
+                     *         "requestId": "req_01m8gs8aa9erbvw2b6z8gcw4bt"
                      *       }
                      *     }
                      */
@@ -13333,7 +13333,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description In the order of the request. */
+                            /** @description Results in the order of the request. */
                             successful: {
                                 id: string;
                                 /** @enum {string} */
@@ -13365,9 +13365,9 @@ export interface operations {
     listBulkJobs: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 status?: "processing" | "complete" | "cancelled" | "failed";
             };
@@ -13377,7 +13377,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13387,7 +13387,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13408,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8gb6e95ecc8k1daytj9ew1s",
+                     *           "jobId": "job_01m8gs8ad8exn9nm218r5qn2kq",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T05:49:06.211Z",
+                     *           "createdAt": "2026-11-28T09:54:47.846Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13425,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e9ke3c8tkzn1typpsn6",
+                     *         "requestId": "req_01m8gs8adhe2rvnxcpbd3z5m9f",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13462,7 +13462,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -13480,7 +13480,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13499,12 +13499,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Answer how many items it would be, and change nothing. */
+                    /** @description Only return the number of matching items. */
                     dryRun?: boolean;
                     /** @description All conditions must hold; at least one is needed. */
                     filter: {
                         /**
-                         * @description For deletions alone: without archived items, with them (the default), or only them.
+                         * @description Only for deletions: exclude archived items, include them (the default), or delete only them.
                          * @enum {string}
                          */
                         archived?: "false" | "true" | "only";
@@ -13525,10 +13525,10 @@ export interface operations {
                         createdBefore?: string;
                         /** @enum {string} */
                         publishStatus?: "published" | "unpublished";
-                        /** @description Every word must begin a word of the title or the description; Chinese and Japanese text is found anywhere in it. */
+                        /** @description Each search word must match the start of a word in the title or the description. Chinese and Japanese text matches anywhere. */
                         search?: string;
                         section?: string;
-                        /** @description Items that have all of them. */
+                        /** @description Items that have all of these tags. */
                         tags?: string[];
                         /** @enum {string} */
                         uploadStatus?: "pending" | "processing" | "ready" | "error";
@@ -13538,7 +13538,7 @@ export interface operations {
                     /** @enum {string} */
                     operation: "update" | "delete" | "tag" | "visibility" | "publish" | "unpublish";
                     update?: {
-                        /** @description Tags that the items get. */
+                        /** @description Tags to add. */
                         addTags?: string[];
                         author?: string | null;
                         description?: string | null;
@@ -13546,7 +13546,7 @@ export interface operations {
                         publishAt?: string | null;
                         /** @enum {string} */
                         publishStatus?: "published" | "unpublished";
-                        /** @description Tags that the items lose, after `addTags`: of both, removal wins. */
+                        /** @description Tags to remove after `addTags` is applied. A tag in both is removed. */
                         removeTags?: string[];
                         section?: string | null;
                         title?: string;
@@ -13557,7 +13557,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13567,7 +13567,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13590,7 +13590,7 @@ export interface operations {
                             dryRun: true;
                             /** @enum {string} */
                             operation: "update" | "delete" | "tag" | "visibility" | "publish" | "unpublish";
-                            /** @description The newest of the items, at most ten. */
+                            /** @description Up to ten of the newest matching items. */
                             sample: {
                                 id: string;
                                 title: string;
@@ -13613,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gb6e95ecc8k1daytj9ew1s",
+                     *         "jobId": "job_01m8gs8ad8exn9nm218r5qn2kq",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T05:49:06.211Z"
+                     *         "createdAt": "2026-11-28T09:54:47.846Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e8re8arqyj03ggt68h2"
+                     *         "requestId": "req_01m8gs8achevvbbdx6yn8jmrv0"
                      *       }
                      *     }
                      */
@@ -13668,7 +13668,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13678,7 +13678,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13698,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gb6gdjeat9nfc54wwp6egv",
+                     *         "jobId": "job_01m8gs8daqe9s9699rawg6kdqq",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T05:49:08.401Z",
-                     *         "completedAt": "2026-11-28T05:49:08.434Z"
+                     *         "createdAt": "2026-11-28T09:54:50.836Z",
+                     *         "completedAt": "2026-11-28T09:54:50.871Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6geze73ayrfr5pnrfnx2"
+                     *         "requestId": "req_01m8gs8dc4ehk8yeybdz9yeffp"
                      *       }
                      *     }
                      */
@@ -13733,7 +13733,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -13743,7 +13743,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13753,7 +13753,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13773,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gb6gb6ebersgxfvd8g9km7",
+                     *         "jobId": "job_01m8gs8d8bekwa13t0cfc9m6bv",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T05:49:08.325Z",
-                     *         "completedAt": "2026-11-28T05:49:08.369Z"
+                     *         "createdAt": "2026-11-28T09:54:50.763Z",
+                     *         "completedAt": "2026-11-28T09:54:50.816Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gc6est99np0ejcth206"
+                     *         "requestId": "req_01m8gs8d9tep3vcfx9dh7swjdc"
                      *       }
                      *     }
                      */
@@ -13807,9 +13807,9 @@ export interface operations {
     listBulkJobFailures: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -13820,7 +13820,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13830,7 +13830,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13851,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gfsex8ajrmqy7cek7wx",
+                     *         "requestId": "req_01m8gs8dczexsbxcsdjwkpm324",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13869,7 +13869,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -13888,7 +13888,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -13899,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a220b3-38fa-7605-8c64-71833fe9d3a8",
-                 *         "01a220b3-38fb-742f-8f1e-6e56c6b47d72"
+                 *         "01a22194-295a-736f-a4f1-1e7add6b53eb",
+                 *         "01a22194-295b-752d-835b-3138c23ced48"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13911,17 +13911,17 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Tags that the items get. */
+                    /** @description Tags to add. */
                     addTags?: string[];
                     /** @description At most 100. A repeated id is processed and reported once. */
                     ids: string[];
-                    /** @description Tags that the items lose, after `addTags`: of both, removal wins. */
+                    /** @description Tags to remove after `addTags` is applied. A tag in both is removed. */
                     removeTags?: string[];
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13931,7 +13931,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -13953,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a220b3-38fa-7605-8c64-71833fe9d3a8",
+                     *             "id": "01a22194-295a-736f-a4f1-1e7add6b53eb",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a220b3-38fb-742f-8f1e-6e56c6b47d72",
+                     *             "id": "01a22194-295b-752d-835b-3138c23ced48",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13979,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e80ekdvgd0rasmdhkrz"
+                     *         "requestId": "req_01m8gs8ab0evh817ps23v80kjv"
                      *       }
                      *     }
                      */
@@ -13993,7 +13993,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description In the order of the request. */
+                            /** @description Results in the order of the request. */
                             successful: {
                                 id: string;
                                 tags: string[];
@@ -14025,7 +14025,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14037,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a220b3-38a8-700d-8204-d4d181f3104c",
+                 *           "id": "01a22194-2922-7016-bde2-5a96ffe1990b",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a220b3-38a9-73a1-8b5d-032e3d0cab99",
+                 *           "id": "01a22194-2921-778a-8a81-cbf420b8b5cc",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14050,26 +14050,26 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description false: stop at the first item that fails; those before it stay done, those behind it are untouched and not counted. true: report failures and go on.
+                     * @description false: stop at the first item that fails. Changes to earlier items are kept, and later items are neither changed nor counted. true: report failures and continue.
                      * @default false
                      */
                     continueOnError?: boolean;
                     items: {
                         articleUrl?: string | null;
                         author?: string | null;
-                        /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                        /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                         customMetadata?: {
                             [key: string]: unknown;
                         };
                         description?: string | null;
                         expiresAt?: string | null;
-                        /** @description Of a content item. */
+                        /** @description Id of a content item. */
                         id: string;
                         publishAt?: string | null;
                         /** @enum {string} */
                         publishStatus?: "published" | "unpublished";
                         section?: string | null;
-                        /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                        /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                         tags?: string[];
                         title?: string;
                         /** @enum {string} */
@@ -14079,7 +14079,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14089,7 +14089,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14111,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a220b3-38a8-700d-8204-d4d181f3104c",
+                     *             "id": "01a22194-2922-7016-bde2-5a96ffe1990b",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a220b3-38a9-73a1-8b5d-032e3d0cab99",
+                     *             "id": "01a22194-2921-778a-8a81-cbf420b8b5cc",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14133,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e6kepzvf5xah4eqg950"
+                     *         "requestId": "req_01m8gs8a98esfszfwqg66qhvjs"
                      *       }
                      *     }
                      */
@@ -14147,7 +14147,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description In the order of the request. */
+                            /** @description Results in the order of the request. */
                             successful: {
                                 id: string;
                                 /** @enum {string} */
@@ -14180,7 +14180,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14191,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a220b3-390a-720f-b20e-05354fd69eb2",
-                 *         "01a220b3-390b-70b7-ab2f-72385764a435"
+                 *         "01a22194-2971-7016-bc9f-768fb2c755a1",
+                 *         "01a22194-2972-7641-8143-de128b51b831"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14206,7 +14206,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14216,7 +14216,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14238,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a220b3-390a-720f-b20e-05354fd69eb2",
+                     *             "id": "01a22194-2971-7016-bc9f-768fb2c755a1",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a220b3-390b-70b7-ab2f-72385764a435",
+                     *             "id": "01a22194-2972-7641-8143-de128b51b831",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14260,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6e8feh5vaa0hvt3mvvfk"
+                     *         "requestId": "req_01m8gs8abse39rkwjx0teetqz3"
                      *       }
                      *     }
                      */
@@ -14274,7 +14274,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description In the order of the request. */
+                            /** @description Results in the order of the request. */
                             successful: {
                                 id: string;
                                 /** @enum {string} */
@@ -14307,7 +14307,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14331,34 +14331,34 @@ export interface operations {
                         author?: string | null;
                         autoScrollInterval?: number | null;
                         /**
-                         * @description Must fit: a carousel has `images`, a video none.
+                         * @description Must match the content: a carousel has `images`, a video does not.
                          * @enum {string}
                          */
                         contentType?: "video" | "carousel";
-                        /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                        /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                         customMetadata?: {
                             [key: string]: unknown;
                         };
                         description?: string | null;
                         expiresAt?: string | null;
                         externalId?: string | null;
-                        /** @description In place of `sourceUrl`: the images of a carousel, in their order. */
+                        /** @description Instead of `sourceUrl`: the images of a carousel, in order. */
                         images?: {
                             altText?: string;
-                            /** @description http or https, on a public address, with at most 3 redirects; or s3://bucket/key in a bucket that the service allows. */
+                            /** @description An http or https URL on a public address, with at most 3 redirects; or s3://bucket/key in a bucket that the service allows. */
                             sourceUrl: string;
                         }[];
-                        /** @description Playback needs a signed URL. Default: of the organization. */
+                        /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                         protected?: boolean;
                         publishAt?: string | null;
                         section?: string | null;
-                        /** @description http or https, on a public address, with at most 3 redirects; or s3://bucket/key in a bucket that the service allows. */
+                        /** @description An http or https URL on a public address, with at most 3 redirects; or s3://bucket/key in a bucket that the service allows. */
                         sourceUrl?: string;
-                        /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                        /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                         tags?: string[];
                         title: string;
                         /**
-                         * @description Takes effect when the item is processed. Default: basic.
+                         * @description Applied when the item is processed. Default: basic.
                          * @enum {string}
                          */
                         videoQuality?: "basic" | "plus";
@@ -14369,7 +14369,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14379,7 +14379,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14405,7 +14405,7 @@ export interface operations {
                      *             "status": "failed",
                      *             "error": {
                      *               "code": "VALIDATION_ERROR",
-                     *               "message": "sourceUrl: 192.0.2.1 does not lead to a public address"
+                     *               "message": "sourceUrl: 192.0.2.1 does not resolve to a public address"
                      *             }
                      *           }
                      *         ],
@@ -14415,14 +14415,14 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b7kekm9rwn9re3efcc3"
+                     *         "requestId": "req_01m8gs878beznt9rbvxvcezzv4"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             importId: string | null;
-                            /** @description In the order of the request. `existing`: the externalId has an item already. */
+                            /** @description Results in the order of the request. `existing`: the externalId has an item already. */
                             results: {
                                 error?: {
                                     code: string;
@@ -14460,7 +14460,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14476,22 +14476,22 @@ export interface operations {
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
-                    /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                    /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                     customMetadata?: {
                         [key: string]: unknown;
                     };
                     description?: string | null;
                     expiresAt?: string | null;
                     externalId?: string | null;
-                    /** @description Playback needs a signed URL. Default: of the organization. */
+                    /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                     protected?: boolean;
                     publishAt?: string | null;
                     section?: string | null;
-                    /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                    /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                     tags?: string[];
                     title: string;
                     /**
-                     * @description Takes effect when the item is processed. Default: basic.
+                     * @description Applied when the item is processed. Default: basic.
                      * @enum {string}
                      */
                     videoQuality?: "basic" | "plus";
@@ -14501,7 +14501,7 @@ export interface operations {
                 "multipart/form-data": {
                     articleUrl?: string | null;
                     author?: string | null;
-                    /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                    /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                     customMetadata?: {
                         [key: string]: unknown;
                     };
@@ -14513,15 +14513,15 @@ export interface operations {
                      * @description A video or audio file.
                      */
                     file: string;
-                    /** @description Playback needs a signed URL. Default: of the organization. */
+                    /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                     protected?: boolean;
                     publishAt?: string | null;
                     section?: string | null;
-                    /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                    /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                     tags?: string[];
                     title: string;
                     /**
-                     * @description Takes effect when the item is processed. Default: basic.
+                     * @description Applied when the item is processed. Default: basic.
                      * @enum {string}
                      */
                     videoQuality?: "basic" | "plus";
@@ -14531,7 +14531,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14541,7 +14541,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14561,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2c8d-75aa-a4e9-a24ff9719f18",
+                     *         "id": "01a22194-1c80-70d7-8ebf-3457eea5611b",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14600,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T05:49:02.990Z",
-                     *         "updatedAt": "2026-11-28T05:49:02.990Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/nQH9FA7qv4eYA0JrJDJ27J1H9kwRncWE",
+                     *         "createdAt": "2026-11-28T09:54:44.481Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.481Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/BEhnAR3D741OxsW2gzURlkZmQ6FoQWXJ",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T05:49:02.990Z"
+                     *         "uploadExpiresAt": "2026-11-29T09:54:44.481Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b4depna9tczn0e9bb69"
+                     *         "requestId": "req_01m8gs873ze8qvh3f7cyr6sqg6"
                      *       }
                      *     }
                      */
@@ -14646,7 +14646,7 @@ export interface operations {
                             images: components["schemas"]["CarouselImage"][];
                             maxFrameRate: number | null;
                             previewUrl: string | null;
-                            /** @description Of the processing, 0 to 1. */
+                            /** @description Progress of processing from 0 to 1. */
                             progress: number;
                             protected: boolean;
                             publishAt: string | null;
@@ -14654,13 +14654,13 @@ export interface operations {
                             publishStatus: "published" | "unpublished";
                             resolutionTier: ("audio-only" | "SD" | "HD" | "FHD" | "UHD") | null;
                             section: string | null;
-                            /** @description The tracks of the uploaded file, at most fifty. Empty until it is ready. */
+                            /** @description The tracks of the uploaded file, at most fifty. Empty until the item is ready. */
                             sourceTracks: components["schemas"]["SourceTrack"][];
                             storyboardUrl: string | null;
                             streamingUrl: string | null;
                             tags: string[];
                             thumbnailHash: string | null;
-                            /** @description The thumbnail in two sizes, each as JPEG and WebP, the largest first. */
+                            /** @description The thumbnail in two sizes, each as JPEG and WebP, largest first. */
                             thumbnails: {
                                 height: number;
                                 /** @enum {string} */
@@ -14687,12 +14687,12 @@ export interface operations {
                             uploadMethod?: "PUT";
                             /** @enum {string} */
                             uploadStatus: "pending" | "processing" | "ready" | "error";
-                            /** @description Takes one PUT of the bytes. */
+                            /** @description URL that accepts one PUT of the file. */
                             uploadUrl?: string;
                             videoQuality: ("basic" | "plus") | null;
                             /** @enum {string} */
                             visibility: "public" | "unlisted" | "private";
-                            /** @description What is wrong with the file of an item that plays all the same. */
+                            /** @description Problems in the source file that do not prevent playback. */
                             warnings: components["schemas"]["SourceWarning"][];
                             width: number | null;
                         };
@@ -14724,7 +14724,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14734,7 +14734,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14755,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8gb6k7bezgbj5w2t1rkhb4s",
-                     *           "webhookId": "whk_01m8gb6k70e3yt9xr9nkv4a7tz",
+                     *           "id": "efw_01m8gs8g6redsazzqnet4j397g",
+                     *           "webhookId": "whk_01m8gs8g6cepettwxc0kb38xe3",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T05:49:11.277Z"
+                     *           "createdAt": "2026-11-28T09:54:53.787Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8gb6k7xe5yvtym7v8axecz7",
-                     *           "webhookId": "whk_01m8gb6k7pefjbr9bb8s1tx121",
+                     *           "id": "efw_01m8gs8g7hene9psj6eehrp7g8",
+                     *           "webhookId": "whk_01m8gs8g75e7ebv2ja6dn5x3bd",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T05:49:11.293Z"
+                     *           "createdAt": "2026-11-28T09:54:53.810Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k80e78859r6n9s98zc9",
+                     *         "requestId": "req_01m8gs8g7peh8spe8cpsy366xe",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14789,7 +14789,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -14807,7 +14807,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -14817,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8gb6k70e3yt9xr9nkv4a7tz",
+                 *       "webhookId": "whk_01m8gs8g6cepettwxc0kb38xe3",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14829,7 +14829,7 @@ export interface operations {
                     kinds?: string[];
                     /**
                      * Format: date-time
-                     * @description Also what was accepted since this moment. Default: only from now on.
+                     * @description Also forwards events accepted since this time. Default: only from now on.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     startAt?: string;
@@ -14839,7 +14839,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14849,7 +14849,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14869,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8gb6k7bezgbj5w2t1rkhb4s",
-                     *         "webhookId": "whk_01m8gb6k70e3yt9xr9nkv4a7tz",
+                     *         "id": "efw_01m8gs8g6redsazzqnet4j397g",
+                     *         "webhookId": "whk_01m8gs8g6cepettwxc0kb38xe3",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T05:49:11.277Z"
+                     *         "createdAt": "2026-11-28T09:54:53.787Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k74ej7sytjdg61p5tbh"
+                     *         "requestId": "req_01m8gs8g6ge1qtt83j8qkn3ddc"
                      *       }
                      *     }
                      */
@@ -14909,7 +14909,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -14919,7 +14919,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14929,7 +14929,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -14949,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8gb6k8kenx9egg04kqgwgv0",
+                     *         "id": "efw_01m8gs8g86e2y95nm1p0sa9nhz",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6k8qetba4nyr4bea8xq7"
+                     *         "requestId": "req_01m8gs8g8beymvqj64tw6fg7ek"
                      *       }
                      *     }
                      */
@@ -14981,55 +14981,55 @@ export interface operations {
     sendEvent: {
         parameters: {
             query?: {
-                /** @description A publishable key, where no header can be sent, as by `sendBeacon`. */
+                /** @description A publishable key, for requests that cannot send headers, such as `sendBeacon`. */
                 key?: string;
             };
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
             cookie?: never;
         };
-        /** @description Further fields are ignored. */
+        /** @description Additional fields are ignored. */
         requestBody: {
             content: {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a220b3-461f-753f-8923-490788e0a80f",
-                 *       "eventId": "01a220b3-4625-73b4-a63c-82c5400678f9",
+                 *       "contentId": "01a22194-3951-759a-8609-f76b68d6ddd4",
+                 *       "eventId": "01a22194-3955-7220-b1bd-0bb50a7b9152",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T05:49:09.541Z",
+                 *       "timestamp": "2026-11-28T09:54:51.861Z",
                  *       "data": {}
                  *     }
                  */
                 "application/json": {
-                    /** @description Version of the app. Reports can be filtered by it. */
+                    /** @description App version, by which reports can be filtered. */
                     appVersion?: string;
-                    /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
+                    /** @description The content item; for a swipe, the item swiped to. Optional for events of custom kinds. */
                     contentId: string;
                     /** @description ISO 3166-1 alpha-2. */
                     country?: string;
                     /**
-                     * @description At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:
-                     *     - `impression`: `position` (a whole number from 0 to 1,000,000,000), `entryPoint`? (text that is not empty), `feedId`? (text that is not empty)
-                     *     - `playStart`: `startupTime` (a whole number from 0 to 1,000,000,000), `rendition`? (text that is not empty), `codec`? (text that is not empty), `autoplay`? (true or false)
-                     *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (text that is not empty), `watchTime`? (a number of seconds from 0 to 604,800, which is a week)
+                     * @description At most 8 KiB of JSON and 8 levels deep. Additional fields are kept. Fields by kind:
+                     *     - `impression`: `position` (a whole number from 0 to 1,000,000,000), `entryPoint`? (a non-empty string), `feedId`? (a non-empty string)
+                     *     - `playStart`: `startupTime` (a whole number from 0 to 1,000,000,000), `rendition`? (a non-empty string), `codec`? (a non-empty string), `autoplay`? (true or false)
+                     *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (a non-empty string), `watchTime`? (a number of seconds from 0 to 604,800, which is a week)
                      *     - `completion`: `watchTime` (a number of seconds from 0 to 604,800, which is a week), `looped` (true or false), `loopCount`? (a whole number from 0 to 1,000,000,000)
-                     *     - `swipe`: `fromContentId` (text that is not empty), `watchTimeOnFrom` (a number of seconds from 0 to 604,800, which is a week), `direction`? (text that is not empty)
+                     *     - `swipe`: `fromContentId` (a non-empty string), `watchTimeOnFrom` (a number of seconds from 0 to 604,800, which is a week), `direction`? (a non-empty string)
                      *     - `like`: nothing
                      *     - `unlike`: nothing
-                     *     - `share`: `platform` (text that is not empty)
+                     *     - `share`: `platform` (a non-empty string)
                      *     - `save`: nothing
                      *     - `unsave`: nothing
                      *     - `notInterested`: `scope` ("item", "author" or "tag"), `undo`? (true or false)
-                     *     - `report`: `reason` (text that is not empty), `undo`? (true or false)
-                     *     - `rebuffer`: `duration` (a whole number from 0 to 1,000,000,000), `currentTime` (a number from 0 to 1,000,000,000), `rendition`? (text that is not empty)
-                     *     - `qualityChange`: `fromQuality` (text that is not empty), `toQuality` (text that is not empty)
-                     *     - `error`: `errorCode` (text that is not empty), `errorMessage` (text)
+                     *     - `report`: `reason` (a non-empty string), `undo`? (true or false)
+                     *     - `rebuffer`: `duration` (a whole number from 0 to 1,000,000,000), `currentTime` (a number from 0 to 1,000,000,000), `rendition`? (a non-empty string)
+                     *     - `qualityChange`: `fromQuality` (a non-empty string), `toQuality` (a non-empty string)
+                     *     - `error`: `errorCode` (a non-empty string), `errorMessage` (text)
                      */
                     data?: {
                         [key: string]: unknown;
@@ -15037,21 +15037,21 @@ export interface operations {
                     /** @enum {string} */
                     device?: "ios" | "android" | "web";
                     deviceId?: string;
-                    /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                    /** @description What happened. Kinds `custom.…` are accepted once a metric has declared them. */
                     event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                    /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
+                    /** @description Preferably a version 7 UUID. An event counts once, no matter how often it is sent within 72 hours. If omitted, the service generates one, and a repeated event counts again. */
                     eventId?: string;
                     /**
                      * Format: date-time
-                     * @description When the request is sent, by the clock of the device. Where that differs from the service's clock by more than a minute, timestamps are corrected by the difference.
+                     * @description When the request is sent, by the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
                      */
                     sentAt?: string;
                     sessionId?: string;
-                    /** @description Hex HMAC-SHA256 of `userId` by a viewer key, which your server makes. It is not kept. */
+                    /** @description Hex HMAC-SHA256 of `userId` under a viewer key, computed by your server. It is not stored. */
                     signature?: string;
                     /**
                      * Format: date-time
-                     * @description When it happened; now when it is left out or lies over 5 minutes ahead. Over 24 hours ago is refused.
+                     * @description When it happened. Defaults to the current time, which also replaces timestamps more than 5 minutes ahead. Events older than 24 hours are rejected.
                      * @example 2026-01-31T12:00:00.000Z
                      */
                     timestamp?: string;
@@ -15062,7 +15062,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15072,7 +15072,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15093,22 +15093,22 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a220b3-4625-73b4-a63c-82c5400678f9"
+                     *         "eventId": "01a22194-3955-7220-b1bd-0bb50a7b9152"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hh6er5vjx9dtd431pt4"
+                     *         "requestId": "req_01m8gs8eape68t2j0m20nw4w4a"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             eventId: string;
-                            /** @description Also true for an event that was stored before. */
+                            /** @description Also true for an event that was already stored. */
                             received: boolean;
-                            /** @description There if the user id came with a wrong signature, or without a required one. */
+                            /** @description Present if the user id had an invalid signature or lacked a required one. */
                             unsigned?: {
                                 /**
-                                 * @description anonymous: the organization requires signatures, so the user id was left out. user: it does not.
+                                 * @description anonymous: the organization requires signatures, so the user id was dropped. user: signatures are not required.
                                  * @enum {string}
                                  */
                                 countedAs: "anonymous" | "user";
@@ -15138,11 +15138,11 @@ export interface operations {
     sendEvents: {
         parameters: {
             query?: {
-                /** @description A publishable key, where no header can be sent, as by `sendBeacon`. */
+                /** @description A publishable key, for requests that cannot send headers, such as `sendBeacon`. */
                 key?: string;
             };
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15155,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a220b3-4640-71f8-a671-c13b02752b31",
-                 *           "eventId": "01a220b3-4660-77d6-baac-4177aef8b278",
+                 *           "contentId": "01a22194-3968-713f-9c3d-e1d618c07889",
+                 *           "eventId": "01a22194-3981-7486-b995-5f2546e60e68",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T05:49:09.600Z",
+                 *           "timestamp": "2026-11-28T09:54:51.905Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a220b3-4660-77d6-baac-468982cdfefa",
+                 *           "eventId": "01a22194-3981-7486-b995-611b00f0cdce",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T05:49:09.600Z",
+                 *           "timestamp": "2026-11-28T09:54:51.905Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15178,29 +15178,29 @@ export interface operations {
                  */
                 "application/json": {
                     events: ({
-                        /** @description Version of the app. Reports can be filtered by it. */
+                        /** @description App version, by which reports can be filtered. */
                         appVersion?: string;
-                        /** @description The content item; of a swipe, the one that was swiped to. Events of custom kinds may do without. */
+                        /** @description The content item; for a swipe, the item swiped to. Optional for events of custom kinds. */
                         contentId: string;
                         /** @description ISO 3166-1 alpha-2. */
                         country?: string;
                         /**
-                         * @description At most 8 KiB of JSON and 8 levels. Further fields are kept. Fields by kind:
-                         *     - `impression`: `position` (a whole number from 0 to 1,000,000,000), `entryPoint`? (text that is not empty), `feedId`? (text that is not empty)
-                         *     - `playStart`: `startupTime` (a whole number from 0 to 1,000,000,000), `rendition`? (text that is not empty), `codec`? (text that is not empty), `autoplay`? (true or false)
-                         *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (text that is not empty), `watchTime`? (a number of seconds from 0 to 604,800, which is a week)
+                         * @description At most 8 KiB of JSON and 8 levels deep. Additional fields are kept. Fields by kind:
+                         *     - `impression`: `position` (a whole number from 0 to 1,000,000,000), `entryPoint`? (a non-empty string), `feedId`? (a non-empty string)
+                         *     - `playStart`: `startupTime` (a whole number from 0 to 1,000,000,000), `rendition`? (a non-empty string), `codec`? (a non-empty string), `autoplay`? (true or false)
+                         *     - `watchProgress`: `currentTime` (a number from 0 to 1,000,000,000), `duration` (a number from 0 to 1,000,000,000), `percentComplete`? (a number from 0 to 100), `rendition`? (a non-empty string), `watchTime`? (a number of seconds from 0 to 604,800, which is a week)
                          *     - `completion`: `watchTime` (a number of seconds from 0 to 604,800, which is a week), `looped` (true or false), `loopCount`? (a whole number from 0 to 1,000,000,000)
-                         *     - `swipe`: `fromContentId` (text that is not empty), `watchTimeOnFrom` (a number of seconds from 0 to 604,800, which is a week), `direction`? (text that is not empty)
+                         *     - `swipe`: `fromContentId` (a non-empty string), `watchTimeOnFrom` (a number of seconds from 0 to 604,800, which is a week), `direction`? (a non-empty string)
                          *     - `like`: nothing
                          *     - `unlike`: nothing
-                         *     - `share`: `platform` (text that is not empty)
+                         *     - `share`: `platform` (a non-empty string)
                          *     - `save`: nothing
                          *     - `unsave`: nothing
                          *     - `notInterested`: `scope` ("item", "author" or "tag"), `undo`? (true or false)
-                         *     - `report`: `reason` (text that is not empty), `undo`? (true or false)
-                         *     - `rebuffer`: `duration` (a whole number from 0 to 1,000,000,000), `currentTime` (a number from 0 to 1,000,000,000), `rendition`? (text that is not empty)
-                         *     - `qualityChange`: `fromQuality` (text that is not empty), `toQuality` (text that is not empty)
-                         *     - `error`: `errorCode` (text that is not empty), `errorMessage` (text)
+                         *     - `report`: `reason` (a non-empty string), `undo`? (true or false)
+                         *     - `rebuffer`: `duration` (a whole number from 0 to 1,000,000,000), `currentTime` (a number from 0 to 1,000,000,000), `rendition`? (a non-empty string)
+                         *     - `qualityChange`: `fromQuality` (a non-empty string), `toQuality` (a non-empty string)
+                         *     - `error`: `errorCode` (a non-empty string), `errorMessage` (text)
                          */
                         data?: {
                             [key: string]: unknown;
@@ -15208,21 +15208,21 @@ export interface operations {
                         /** @enum {string} */
                         device?: "ios" | "android" | "web";
                         deviceId?: string;
-                        /** @description What happened. Kinds `custom.…` are taken once a metric has declared them. */
+                        /** @description What happened. Kinds `custom.…` are accepted once a metric has declared them. */
                         event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
-                        /** @description Best a UUID of version 7. An event counts once, however often it is sent within 72 hours. Left out: the service makes one, and a repeat counts again. */
+                        /** @description Preferably a version 7 UUID. An event counts once, no matter how often it is sent within 72 hours. If omitted, the service generates one, and a repeated event counts again. */
                         eventId?: string;
                         /**
                          * Format: date-time
-                         * @description When the request is sent, by the clock of the device. Where that differs from the service's clock by more than a minute, timestamps are corrected by the difference.
+                         * @description When the request is sent, by the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
                          */
                         sentAt?: string;
                         sessionId?: string;
-                        /** @description Hex HMAC-SHA256 of `userId` by a viewer key, which your server makes. It is not kept. */
+                        /** @description Hex HMAC-SHA256 of `userId` under a viewer key, computed by your server. It is not stored. */
                         signature?: string;
                         /**
                          * Format: date-time
-                         * @description When it happened; now when it is left out or lies over 5 minutes ahead. Over 24 hours ago is refused.
+                         * @description When it happened. Defaults to the current time, which also replaces timestamps more than 5 minutes ahead. Events older than 24 hours are rejected.
                          * @example 2026-01-31T12:00:00.000Z
                          */
                         timestamp?: string;
@@ -15232,14 +15232,14 @@ export interface operations {
                     })[];
                     /**
                      * Format: date-time
-                     * @description When the request is sent, by the clock of the device. Where that differs from the service's clock by more than a minute, timestamps are corrected by the difference.
+                     * @description When the request is sent, by the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
                      */
                     sentAt?: string;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15249,7 +15249,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15274,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a220b3-4660-77d6-baac-468982cdfefa",
+                     *             "eventId": "01a22194-3981-7486-b995-611b00f0cdce",
                      *             "code": "NOT_FOUND",
-                     *             "message": "contentId: there is no such content item"
+                     *             "message": "contentId: there is no content item with this id"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hkaehc8ms71rfq473ks"
+                     *         "requestId": "req_01m8gs8ec8e7jabpmqwp74een5"
                      *       }
                      *     }
                      */
@@ -15291,17 +15291,17 @@ export interface operations {
                                 /** @enum {string} */
                                 code: "VALIDATION_ERROR" | "UNKNOWN_EVENT" | "NOT_FOUND" | "EVENT_TOO_OLD" | "INTERNAL_ERROR";
                                 eventId: string | null;
-                                /** @description Its place in `events`, the first is 0. */
+                                /** @description Index in `events`, starting at 0. */
                                 index: number;
                                 message: string;
                             }[];
                             failed: number;
-                            /** @description Events that are stored, now or by an earlier request. */
+                            /** @description Number of events stored by this or an earlier request. */
                             received: number;
-                            /** @description Stored events whose user id came with a wrong signature, or without a required one; missing where there are none. */
+                            /** @description Stored events whose user id had an invalid signature or lacked a required one; absent if there are none. */
                             unsigned?: {
                                 /**
-                                 * @description anonymous: the organization requires signatures, so the user id was left out. user: it does not.
+                                 * @description anonymous: the organization requires signatures, so the user id was dropped. user: signatures are not required.
                                  * @enum {string}
                                  */
                                 countedAs: "anonymous" | "user";
@@ -15333,13 +15333,13 @@ export interface operations {
     streamEvents: {
         parameters: {
             query?: {
-                /** @description Only of this item. */
+                /** @description Only events of this item. */
                 contentId?: string;
-                /** @description Only this kind, an unknown one too. */
+                /** @description Only events of this kind, which may be unknown. */
                 event?: string;
-                /** @description Only these. Default: both. */
+                /** @description Only events with this status. Default: both. */
                 status?: "accepted" | "rejected";
-                /** @description Only of this viewer. */
+                /** @description Only events of this viewer. */
                 userId?: string;
             };
             header?: never;
@@ -15348,7 +15348,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15358,7 +15358,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15389,9 +15389,9 @@ export interface operations {
     listExperiments: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 status?: "draft" | "running" | "completed" | "stopped";
                 tag?: string;
@@ -15402,7 +15402,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15412,7 +15412,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15433,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8gb6hz8e99ayw5326b5m57b",
+                     *           "id": "exp_01m8gs8eshe3sv09rnbtzejg8h",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15465,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T05:49:10.006Z",
+                     *           "startedAt": "2026-11-28T09:54:52.356Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T05:49:09.958Z"
+                     *           "createdAt": "2026-11-28T09:54:52.332Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j09ecds25sch094c1ye",
+                     *         "requestId": "req_01m8gs8etfe858842r2eg7zxz5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15524,7 +15524,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -15542,7 +15542,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -15593,18 +15593,18 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    /** @description Users who see a given variant for testing, already in the draft and regardless of targeting. They are not counted. */
                     forcedVariants?: {
                         userId: string;
                         variantId: string;
                     }[];
                     group?: string | null;
-                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    /** @description Additional metrics that a winner must not worsen by more than a margin. */
                     guardrails?: {
-                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        /** @description Tolerated deterioration relative to the control: 0.02 is 2 %. */
                         margin: number;
                         /**
-                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or the name of a metric that you have defined.
                          * @example watchTime
                          */
                         metric: string;
@@ -15613,47 +15613,47 @@ export interface operations {
                     metrics: string[];
                     name: string;
                     /**
-                     * @description What decides about the winner. Default: the first of `metrics`.
+                     * @description Metric that decides the winner. Default: the first of `metrics`.
                      * @example watchTime
                      */
                     primaryMetric?: string;
                     tags?: string[];
-                    /** @description Whom the experiment is for; each list that is not empty must match. */
+                    /** @description Audience of the experiment. Every non-empty list must match. */
                     targeting?: {
-                        /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
-                        /** @description Any of them. Clients tell their segments with each request. */
+                        /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
                         userSegments?: string[];
                     };
-                    /** @description Whom the experiment is for; each list that is not empty must match. */
+                    /** @description Audience of the experiment. Every non-empty list must match. */
                     targetingRules?: {
-                        /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
-                        /** @description Any of them. Clients tell their segments with each request. */
+                        /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
                         userSegments?: string[];
                     };
                     /** @default 1 */
                     traffic?: number;
                     /** @enum {string} */
                     type: "ranking" | "config" | "feature";
-                    /** @description The control is the one with the id `control`, else the first. */
+                    /** @description The control is the variant with the id `control`, or else the first one. */
                     variants: {
-                        /** @description What it overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, either may be left out. `config`: settings by dotted names. `feature`: flags by their keys. */
+                        /** @description Values that the variant overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, both optional. `config`: settings by dotted names. `feature`: flags by key. */
                         config?: {
                             [key: string]: unknown;
                         };
                         id: string;
                         name: string;
-                        /** @description Share of the experiment's viewers; all of them sum to 1. */
+                        /** @description Share of the experiment's viewers. The shares of all variants sum to 1. */
                         traffic: number;
                     }[];
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15663,7 +15663,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15683,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j0mefnsqs48g8746aps",
+                     *         "id": "exp_01m8gs8ette0wbvvt6nn5etxdf",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15731,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.034Z",
+                     *         "createdAt": "2026-11-28T09:54:52.376Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j0heyp82snp9zp5wmkg"
+                     *         "requestId": "req_01m8gs8etqeavrmygrqqk8h7af"
                      *       }
                      *     }
                      */
@@ -15786,7 +15786,7 @@ export interface operations {
                                 name: string;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -15824,7 +15824,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15834,7 +15834,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -15854,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j0zef2ryrm0nt6zzgfe",
+                     *         "id": "exp_01m8gs8ev9e419bswaan48cmd0",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15892,22 +15892,22 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T05:49:10.059Z",
+                     *         "startedAt": "2026-11-28T09:54:52.414Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.046Z",
+                     *         "createdAt": "2026-11-28T09:54:52.391Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
                      *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *             "message": "Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many participants or more. POST /v1/experiments/plan suggests an end."
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j1xemfbnxwsrst5f3gt"
+                     *         "requestId": "req_01m8gs8ewbed2bx7rc0ze770bm"
                      *       }
                      *     }
                      */
@@ -15958,7 +15958,7 @@ export interface operations {
                                 participants: number;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -15985,9 +15985,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -15997,7 +15997,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16007,7 +16007,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16027,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j3ge3ar101haw3wn18k",
+                     *         "id": "exp_01m8gs8exwe84vg13gjbjztkns",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j3pepwa4y19nh2trpa5"
+                     *         "requestId": "req_01m8gs8ey2e648xn2hkt6wvptk"
                      *       }
                      *     }
                      */
@@ -16060,9 +16060,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -16080,18 +16080,18 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Users who see a variant for a trial, from the draft on, whatever the targeting says. They are not counted. */
+                    /** @description Users who see a given variant for testing, already in the draft and regardless of targeting. They are not counted. */
                     forcedVariants?: {
                         userId: string;
                         variantId: string;
                     }[];
                     group?: string | null;
-                    /** @description Metrics beside `metrics` that a winner must not worsen by more than a margin. */
+                    /** @description Additional metrics that a winner must not worsen by more than a margin. */
                     guardrails?: {
-                        /** @description The share of the control by which it may get worse: 0.02 is 2 %. */
+                        /** @description Tolerated deterioration relative to the control: 0.02 is 2 %. */
                         margin: number;
                         /**
-                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or a metric of your own by its name.
+                         * @description One of `completionRate`, `watchTime`, `sessionsPerUser`, `retention`, or the name of a metric that you have defined.
                          * @example watchTime
                          */
                         metric: string;
@@ -16100,47 +16100,47 @@ export interface operations {
                     metrics?: string[];
                     name?: string;
                     /**
-                     * @description What decides about the winner. Default: the first of `metrics`.
+                     * @description Metric that decides the winner. Default: the first of `metrics`.
                      * @example watchTime
                      */
                     primaryMetric?: string;
                     tags?: string[];
-                    /** @description Whom the experiment is for; each list that is not empty must match. */
+                    /** @description Audience of the experiment. Every non-empty list must match. */
                     targeting?: {
-                        /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
-                        /** @description Any of them. Clients tell their segments with each request. */
+                        /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
                         userSegments?: string[];
                     };
-                    /** @description Whom the experiment is for; each list that is not empty must match. */
+                    /** @description Audience of the experiment. Every non-empty list must match. */
                     targetingRules?: {
-                        /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
-                        /** @description Any of them. Clients tell their segments with each request. */
+                        /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
                         userSegments?: string[];
                     };
                     /** @description Share of viewers in the experiment. */
                     traffic?: number;
                     /** @enum {string} */
                     type?: "ranking" | "config" | "feature";
-                    /** @description The control is the one with the id `control`, else the first. */
+                    /** @description The control is the variant with the id `control`, or else the first one. */
                     variants?: {
-                        /** @description What it overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, either may be left out. `config`: settings by dotted names. `feature`: flags by their keys. */
+                        /** @description Values that the variant overrides. `ranking`: `{ "weights": { … }, "objective": "learned" }`, both optional. `config`: settings by dotted names. `feature`: flags by key. */
                         config?: {
                             [key: string]: unknown;
                         };
                         id: string;
                         name: string;
-                        /** @description Share of the experiment's viewers; all of them sum to 1. */
+                        /** @description Share of the experiment's viewers. The shares of all variants sum to 1. */
                         traffic: number;
                     }[];
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16150,7 +16150,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16170,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j29et087ate4x7v9b12",
+                     *         "id": "exp_01m8gs8ewpet3bwg8m70hwjedf",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16211,17 +16211,17 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.085Z",
+                     *         "createdAt": "2026-11-28T09:54:52.436Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
                      *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *             "message": "Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many participants or more. POST /v1/experiments/plan suggests an end."
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j2ge48vq8zwk3k2dftz"
+                     *         "requestId": "req_01m8gs8ewyesrb2crtqjzpg0tr"
                      *       }
                      *     }
                      */
@@ -16271,7 +16271,7 @@ export interface operations {
                                 name: string;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -16302,11 +16302,11 @@ export interface operations {
     listAssignments: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
-                /** @description Whether this user is in. */
+                /** @description Only this user. */
                 userId?: string;
                 variantId?: string;
             };
@@ -16318,7 +16318,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16328,7 +16328,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16349,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jdje1fsx98x3wp47eap",
+                     *         "requestId": "req_01m8gs8f98e5kb42wqxa3fm07r",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16366,7 +16366,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             exposedAt: string;
-                            /** @description It was given another variant later; its numbers are left out. */
+                            /** @description The unit was later assigned another variant, so it is excluded from the results. */
                             isInSeveralVariants: boolean;
                             userId: string | null;
                             variantId: string;
@@ -16374,7 +16374,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -16393,7 +16393,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16414,7 +16414,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16424,7 +16424,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16444,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6jcsejj9cjvb8d6nfyvw",
+                     *         "id": "exp_01m8gs8f87egwa89h7axwj3fe0",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16485,17 +16485,17 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.421Z",
+                     *         "createdAt": "2026-11-28T09:54:52.805Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
                      *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *             "message": "Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many participants or more. POST /v1/experiments/plan suggests an end."
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jckebz8h4rp59jye518"
+                     *         "requestId": "req_01m8gs8f83enetztf9p3ndzgpb"
                      *       }
                      *     }
                      */
@@ -16545,7 +16545,7 @@ export interface operations {
                                 name: string;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -16576,9 +16576,9 @@ export interface operations {
     listDecisions: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -16589,7 +16589,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16599,7 +16599,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16620,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T05:49:10.468Z",
+                     *           "decidedAt": "2026-11-28T09:54:52.869Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T05:49:10.460Z",
+                     *           "decidedAt": "2026-11-28T09:54:52.858Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16641,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6je8e2h8qzcec59x9rzt",
+                     *         "requestId": "req_01m8gs8fa9ejfs1mthd352571e",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16669,7 +16669,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -16688,7 +16688,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -16704,13 +16704,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Why, for the log of decisions. */
+                    /** @description Reason, recorded in the decision log. */
                     note: string;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16720,7 +16720,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16740,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T05:49:10.503Z",
+                     *         "decidedAt": "2026-11-28T09:54:52.905Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *           "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jf1ept99n6vrzkcp3v2"
+                     *         "requestId": "req_01m8gs8fb4e6rbpy0f2f0pcwey"
                      *       }
                      *     }
                      */
@@ -16797,9 +16797,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -16815,13 +16815,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Why, for the log of decisions. */
+                    /** @description Reason, recorded in the decision log. */
                     note?: string;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16831,7 +16831,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -16851,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j8ee8pr2dmza4n62v2m",
+                     *         "id": "exp_01m8gs8f44e7j9hgcepxav9476",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16887,22 +16887,22 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T05:49:10.310Z",
+                     *         "startedAt": "2026-11-28T09:54:52.689Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T05:49:10.328Z",
+                     *         "pausedAt": "2026-11-28T09:54:52.702Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.277Z",
+                     *         "createdAt": "2026-11-28T09:54:52.674Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
                      *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *             "message": "Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many participants or more. POST /v1/experiments/plan suggests an end."
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j9he3k8dstsrs5qwrxb"
+                     *         "requestId": "req_01m8gs8f4segfvttkexqxzp9a4"
                      *       }
                      *     }
                      */
@@ -16952,7 +16952,7 @@ export interface operations {
                                 name: string;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -16983,9 +16983,9 @@ export interface operations {
     getExperimentResults: {
         parameters: {
             query?: {
-                /** @description Adds one metric over the days. */
+                /** @description Adds the results of one metric by day. */
                 granularity?: "day";
-                /** @description The metric of `segment` and `granularity`; any, also one that the experiment does not name. Default: its primary metric. */
+                /** @description The metric for `segment` and `granularity`, which need not be one of the experiment. Default: its primary metric. */
                 metric?: string;
                 /** @description Adds the results of one metric by segment. */
                 segment?: "country" | "device" | "newOrReturning" | "appVersion";
@@ -16998,7 +16998,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17008,7 +17008,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17028,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8gb6jftes8t5f1hkhhh3t76",
+                     *         "experimentId": "exp_01m8gs8fbtentrd8qf86thq2xx",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T05:49:10.537Z"
+                     *           "startedAt": "2026-11-28T09:54:52.933Z"
                      *         },
-                     *         "asOf": "2026-11-28T05:49:10.552Z",
+                     *         "asOf": "2026-11-28T09:54:52.981Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17135,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jgmezv91ja30yjegjxr"
+                     *         "requestId": "req_01m8gs8fceew5b3dmrjzy6y5pv"
                      *       }
                      *     }
                      */
@@ -17147,7 +17147,7 @@ export interface operations {
                                 startedAt: string | null;
                             };
                             experimentId: string;
-                            /** @description Of treatments; missing in results that were frozen without any. */
+                            /** @description Guardrail results of treatments; absent in results that were frozen without any. */
                             guardrails?: {
                                 margin: number;
                                 metric: string;
@@ -17157,7 +17157,7 @@ export interface operations {
                                     lift: number | null;
                                     liftInterval: number[] | null;
                                     /**
-                                     * @description `passed`: surely not worse by the margin. `harmed`: surely worse by more than it; that is looked for every 30 seconds, also between looks.
+                                     * @description `passed`: significantly better than the margin allows. `harmed`: significantly worse than the margin allows, which is checked every 30 seconds, also between looks.
                                      * @enum {string}
                                      */
                                     status: "passed" | "harmed" | "undecided";
@@ -17176,7 +17176,7 @@ export interface operations {
                                 };
                                 unitsInSeveralVariants: number;
                             };
-                            /** @description How results are judged: at looks up to `endsAt`, or whenever they are read. The second way takes `sampleFactor` times as many participants for the same effect, by the number of participants so far. */
+                            /** @description How results are evaluated: at planned looks up to `endsAt`, or whenever they are read. The latter needs `sampleFactor` times as many participants for the same effect, given the number of participants so far. */
                             inference?: {
                                 /** @enum {string} */
                                 kind: "planned_end" | "always_valid";
@@ -17190,22 +17190,22 @@ export interface operations {
                             };
                             /** @description With `segment`. What a participant was at the exposure, judged as of now. */
                             segments?: {
-                                /** @description The size of that family. */
+                                /** @description Number of comparisons in the family. */
                                 comparisons: number;
                                 /**
-                                 * @description All comparisons of the table are one family, corrected by the method of Holm.
+                                 * @description All comparisons in the table are one family, corrected with the Holm method.
                                  * @enum {string}
                                  */
                                 correction: "holm";
                                 /** @enum {string} */
                                 dimension: "country" | "device" | "newOrReturning" | "appVersion";
-                                /** @description Smaller segments that are not in the table. */
+                                /** @description Number of smaller segments left out of the table. */
                                 leftOut: number;
                                 metric: string;
                                 values: {
                                     value: string;
                                     variants: {
-                                        /** @description 1 − p of the comparison that the variant takes part in, after all corrections. */
+                                        /** @description 1 − p of the comparison that the variant is part of, after all corrections. */
                                         confidence: number;
                                         id: string;
                                         interval?: number[] | null;
@@ -17224,16 +17224,16 @@ export interface operations {
                             /** @description With `granularity`. */
                             timeline?: {
                                 metric: string;
-                                /** @description The first half of the days against the second; empty before the fourth day. */
+                                /** @description Compares the first half of the days with the second half. Empty before the fourth day. */
                                 novelty: {
                                     earlyLift: number;
-                                    /** @description The effect of the second half is surely smaller. */
+                                    /** @description The effect in the second half is significantly smaller. */
                                     isFading: boolean;
                                     lateLift: number;
                                     pValue: number;
                                     variant: string;
                                 }[];
-                                /** @description What was known at the end of each UTC day, at most the last 34, and now. The intervals of all points hold at once. */
+                                /** @description Results as of the end of each UTC day, at most the last 34 days, and as of now. The intervals of all points hold simultaneously. */
                                 points: {
                                     /** Format: date */
                                     date: string;
@@ -17250,7 +17250,7 @@ export interface operations {
                                 id: string;
                                 metrics: {
                                     [key: string]: {
-                                        /** @description 1 − p of the comparison that the variant takes part in, after all corrections. */
+                                        /** @description 1 − p of the comparison that the variant is part of, after all corrections. */
                                         confidence: number;
                                         interval?: number[] | null;
                                         lift?: number | null;
@@ -17284,9 +17284,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -17302,13 +17302,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Why, for the log of decisions. */
+                    /** @description Reason, recorded in the decision log. */
                     note?: string;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17318,7 +17318,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17338,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6ja2e5xs1s88x6qskm90",
+                     *         "id": "exp_01m8gs8f59ehdsf791j7a92zj9",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17374,22 +17374,22 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T05:49:10.346Z",
+                     *         "startedAt": "2026-11-28T09:54:52.720Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.337Z",
+                     *         "createdAt": "2026-11-28T09:54:52.710Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
                      *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *             "message": "Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many participants or more. POST /v1/experiments/plan suggests an end."
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jaxem9bkng85ck25nhb"
+                     *         "requestId": "req_01m8gs8f67efqvtjc98pz3p1zv"
                      *       }
                      *     }
                      */
@@ -17439,7 +17439,7 @@ export interface operations {
                                 name: string;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -17471,9 +17471,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -17494,7 +17494,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17504,7 +17504,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17524,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j65efgtq3gss0kssm83",
+                     *         "id": "exp_01m8gs8f1fenhbqk1hdzyz65me",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T05:49:10.258Z"
+                     *         "rolledOutAt": "2026-11-28T09:54:52.662Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j74easbcktq40ngmhbc"
+                     *         "requestId": "req_01m8gs8f2ye2raxsdzqg2c9b8f"
                      *       }
                      *     }
                      */
@@ -17578,7 +17578,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17588,7 +17588,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17609,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8gb6jkjesqvg7qhd4rwp5v8",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8gb6jkjesqvg7qhd4rwp5v8/KhDJklvbkmYWNBAV8kAOw1pennQMWoAS",
-                     *           "createdAt": "2026-11-28T05:49:10.643Z",
-                     *           "expiresAt": "2026-12-28T05:49:10.643Z"
+                     *           "id": "shr_01m8gs8ff6ey3tvcva2t4jr6e1",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8gs8ff6ey3tvcva2t4jr6e1/uTA2w3ixq1FzxwFMa6OPHPwdbKpQKKqX",
+                     *           "createdAt": "2026-11-28T09:54:53.030Z",
+                     *           "expiresAt": "2026-12-28T09:54:53.030Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jkre88th77vdpzkjz9e",
+                     *         "requestId": "req_01m8gs8ff9eqea38t5vfx74r2a",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17627,7 +17627,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -17646,7 +17646,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17668,7 +17668,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17678,7 +17678,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17698,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8gb6jmtejmb4qyb27vyhtgq",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8gb6jmtejmb4qyb27vyhtgq/Sd-4IQzS4sq9dq5uVYTaooyNF7AHG5M9",
-                     *         "createdAt": "2026-11-28T05:49:10.682Z",
-                     *         "expiresAt": "2026-12-05T05:49:10.682Z"
+                     *         "id": "shr_01m8gs8fg1ekbv0q8kejjhah0m",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8gs8fg1ekbv0q8kejjhah0m/SGpyPQ0wYLkBzQ3y7Z8LLJAGrc_ebkpq",
+                     *         "createdAt": "2026-11-28T09:54:53.057Z",
+                     *         "expiresAt": "2026-12-05T09:54:53.057Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jmpebf98dak34aszg0b"
+                     *         "requestId": "req_01m8gs8ffyeffs47cd9m28w508"
                      *       }
                      *     }
                      */
@@ -17734,7 +17734,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -17745,7 +17745,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17755,7 +17755,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17775,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8gb6jnqexrt6e63npehv3q6",
+                     *         "id": "shr_01m8gs8fgvezrtjwz97asczsxd",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jnwee894ksccn8v2veh"
+                     *         "requestId": "req_01m8gs8fgzewh8006nkezyka1x"
                      *       }
                      *     }
                      */
@@ -17808,9 +17808,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -17820,7 +17820,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17830,7 +17830,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17850,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j41ezy8qptsk0bfvfyj",
+                     *         "id": "exp_01m8gs8eytevbayptcgyp4f0x6",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T05:49:10.153Z"
+                     *         "startedAt": "2026-11-28T09:54:52.524Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j46erhtxw673xpe5e81"
+                     *         "requestId": "req_01m8gs8ez2e8xadxvrzfewydxe"
                      *       }
                      *     }
                      */
@@ -17890,9 +17890,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -17916,7 +17916,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17926,7 +17926,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -17946,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6j4jez48rrcxt882by12",
+                     *         "id": "exp_01m8gs8ezre55afamac5vpb5j8",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T05:49:10.197Z",
+                     *         "stoppedAt": "2026-11-28T09:54:52.572Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6j5cer5ah2n2xqmzv86t"
+                     *         "requestId": "req_01m8gs8f0de64segwdm4pgmj0y"
                      *       }
                      *     }
                      */
@@ -17995,9 +17995,9 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
-                /** @description The `ETag` of the experiment that this change was made for. */
+                /** @description `ETag` of the version to change. */
                 "if-match"?: string;
             };
             path: {
@@ -18019,7 +18019,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18029,7 +18029,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18049,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gb6jbaec7azqn9yqk0rhjn",
+                     *         "id": "exp_01m8gs8f6meg18946rq9j8jj84",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18085,22 +18085,22 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T05:49:10.387Z",
+                     *         "startedAt": "2026-11-28T09:54:52.766Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T05:49:10.377Z",
+                     *         "createdAt": "2026-11-28T09:54:52.755Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
                      *             "code": "NO_PLANNED_END",
-                     *             "message": "Without endsAt, results hold whenever you read them, and the same effect takes about twice as many participants or more. POST /v1/experiments/plan proposes an end."
+                     *             "message": "Without endsAt, results are valid whenever you read them, but the same effect needs about twice as many participants or more. POST /v1/experiments/plan suggests an end."
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jbvenavav8zn7ab5ywp"
+                     *         "requestId": "req_01m8gs8f7ae408bmy7z624zpwj"
                      *       }
                      *     }
                      */
@@ -18150,7 +18150,7 @@ export interface operations {
                                 name: string;
                                 traffic: number;
                             }[];
-                            /** @description What is allowed but will hardly give the results that are wanted. */
+                            /** @description Allowed settings that are unlikely to give useful results. */
                             warnings: {
                                 /** @enum {string} */
                                 code: "ENDS_TOO_EARLY" | "NO_PLANNED_END";
@@ -18187,7 +18187,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18197,7 +18197,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18221,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jfcedgaj3xg5z8t9q7d"
+                     *         "requestId": "req_01m8gs8fbfevgrddc1388ct7sy"
                      *       }
                      *     }
                      */
@@ -18248,7 +18248,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -18267,7 +18267,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18277,7 +18277,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18298,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T05:49:10.515Z"
+                     *         "updatedAt": "2026-11-28T09:54:52.915Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jffeqhtnjd6q51q0j17"
+                     *         "requestId": "req_01m8gs8fbhe5zsnntf5anjg9rn"
                      *       }
                      *     }
                      */
@@ -18333,7 +18333,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -18350,18 +18350,18 @@ export interface operations {
                 "application/json": {
                     /** @default 0.05 */
                     alpha?: number;
-                    /** @description Relative: 0.05 is 5 % more than now. */
+                    /** @description Relative change: 0.05 is an increase of 5 %. */
                     effect: number;
                     /** @enum {string} */
                     metric: "completionRate" | "watchTime" | "sessionsPerUser" | "retention";
                     /** @default 0.8 */
                     power?: number;
-                    /** @description Whom the experiment is for; each list that is not empty must match. */
+                    /** @description Audience of the experiment. Every non-empty list must match. */
                     targetingRules?: {
-                        /** @description ISO 3166-1 alpha-2, in upper case. Empty: everybody. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
-                        /** @description Any of them. Clients tell their segments with each request. */
+                        /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
                         userSegments?: string[];
                     };
                     /** @default 1 */
@@ -18372,7 +18372,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18382,7 +18382,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18415,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6jh2ekqse0axnec165qc"
+                     *         "requestId": "req_01m8gs8fe4eg28r58qy6b2ckh2"
                      *       }
                      *     }
                      */
@@ -18423,10 +18423,10 @@ export interface operations {
                         data: {
                             baseline: {
                                 mean: number | null;
-                                /** @description Viewers of a day whom no day before has seen. */
+                                /** @description Viewers per day who were not seen on any earlier day. */
                                 newUnitsPerDay: number;
                                 standardDeviation: number | null;
-                                /** @description Different viewers of seven days, divided by seven. */
+                                /** @description Distinct viewers of seven days, divided by seven. */
                                 unitsPerDay: number;
                             };
                             days: number | null;
@@ -18460,9 +18460,9 @@ export interface operations {
     listExports: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -18471,7 +18471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18481,7 +18481,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18502,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8gb6kcdenpav3k275n7fdkr",
+                     *           "id": "dex_01m8gs8gc3ek9bgxaeeazpm6m3",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18517,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T05:49:11.436Z",
+                     *           "createdAt": "2026-11-28T09:54:53.953Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kcmeyprm19knb8cfagj",
+                     *         "requestId": "req_01m8gs8gc9ews8j73w53hmvgnf",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18534,7 +18534,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -18552,7 +18552,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -18576,38 +18576,38 @@ export interface operations {
                      */
                     compression?: "none" | "gzip" | "zstd";
                     /**
-                     * @description `events`: as they were accepted, by the day on which they happened. `viewers`: those who did anything, with what they did. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day. `experiments`: their variants with totals, by the day of the creation. `webhooks`: deliveries that have ended, by the day of their creation.
+                     * @description `events`: events as accepted, by the day on which they happened. `viewers`: active viewers and their activity. `content`: items by creation day. `analytics`: the metrics of each item for each day. `experiments`: variants with totals, by creation day. `webhooks`: finished deliveries by creation day.
                      * @enum {string}
                      */
                     dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
                     /**
-                     * @description Last day, included; at most 366 days in all.
+                     * @description Last day, inclusive. The range is at most 366 days.
                      * @example 2026-01-31
                      */
                     endDate: string;
                     /** @description As in reports; which of them apply depends on the dataset. */
                     filter?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
                     };
                     /** @enum {string} */
@@ -18621,7 +18621,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18631,7 +18631,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18651,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gb6kcdenpav3k275n7fdkr",
+                     *         "id": "dex_01m8gs8gc3ek9bgxaeeazpm6m3",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18666,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T05:49:11.436Z",
+                     *         "createdAt": "2026-11-28T09:54:53.953Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kc5eect60cvryhwkfrr"
+                     *         "requestId": "req_01m8gs8gbtews9g2nvjtw268hc"
                      *       }
                      *     }
                      */
@@ -18707,7 +18707,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18717,7 +18717,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18737,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gb6kg4ejxs42e0h7wjcd3t",
+                     *         "id": "dex_01m8gs8ggjewvan05998d99wp4",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18752,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T05:49:11.555Z",
+                     *         "createdAt": "2026-11-28T09:54:54.096Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kgaezwrvrx15tmdfk8n"
+                     *         "requestId": "req_01m8gs8ggwez0br17v8sqx3xfm"
                      *       }
                      *     }
                      */
@@ -18782,7 +18782,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18792,7 +18792,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18802,7 +18802,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18822,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gb6kfse00a64sqtw1kwppj",
+                     *         "id": "dex_01m8gs8gg2emzrm8a0ng8cke84",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kfxectthe92nttrbnt3"
+                     *         "requestId": "req_01m8gs8gg9ev6vpfak3a513fpw"
                      *       }
                      *     }
                      */
@@ -18854,7 +18854,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -18864,7 +18864,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18874,7 +18874,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18894,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gb6kd1ev79182jw77d1hd0",
+                     *         "id": "dex_01m8gs8gcke47t154dce2z49rn",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18909,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T05:49:11.452Z",
-                     *         "completedAt": "2026-11-28T05:49:11.539Z",
+                     *         "createdAt": "2026-11-28T09:54:53.968Z",
+                     *         "completedAt": "2026-11-28T09:54:54.075Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kfhe0wse51jxe26t4kc"
+                     *         "requestId": "req_01m8gs8gfteeqsqzpqsgexqhgx"
                      *       }
                      *     }
                      */
@@ -18944,7 +18944,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18954,7 +18954,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -18975,12 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8gb6knpegptm0s0yekqm7dq",
+                     *           "id": "dxd_01m8gs8gq0evjbtc7jeq1n5xs2",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:37395",
+                     *           "endpoint": "https://127.0.0.1:41417",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18992,17 +18992,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T05:49:11.731Z",
+                     *           "nextPushAt": "2026-11-28T09:54:54.298Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T05:49:11.731Z"
+                     *           "createdAt": "2026-11-28T09:54:54.298Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8gb6kp8erzvevhwbqs96bzr",
+                     *           "id": "dxd_01m8gs8gqkeznvycp7w5vhjffv",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:37395",
+                     *           "endpoint": "https://127.0.0.1:41417",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19014,13 +19014,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T05:49:11.750Z",
+                     *           "nextPushAt": "2026-11-28T09:54:54.320Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T05:49:11.750Z"
+                     *           "createdAt": "2026-11-28T09:54:54.320Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kpcexasxqr7gsckr8xd"
+                     *         "requestId": "req_01m8gs8gqte2h8pjmtpj90kvjm"
                      *       }
                      *     }
                      */
@@ -19044,7 +19044,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -19056,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:37395",
+                 *       "endpoint": "https://127.0.0.1:41417",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19075,53 +19075,53 @@ export interface operations {
                      */
                     compression?: "none" | "gzip" | "zstd";
                     /**
-                     * @description Of a server that is compatible with S3: https, to a public address. Default: AWS.
+                     * @description URL of an S3-compatible server: https, to a public address. Default: AWS.
                      * @example https://storage.googleapis.com
                      */
                     endpoint?: string;
                     /**
-                     * @description How often; a few minutes after the clock.
+                     * @description How often to push, a few minutes past the hour or past midnight.
                      * @enum {string}
                      */
                     every: "hour" | "day";
                     /** @description As in reports; which of them apply depends on the dataset. */
                     filter?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
                     };
-                    /** @description Whether the bucket is in the path of URLs. Default: with an `endpoint`. */
+                    /** @description Whether URLs contain the bucket in their path. Default: true if `endpoint` is set. */
                     pathStyle?: boolean;
                     /**
-                     * @description The folder below which everything is put. Default: none.
+                     * @description Folder under which everything is stored. Default: none.
                      * @example reelfeed
                      */
                     prefix?: string;
                     /** @description Default: us-east-1. */
                     region?: string;
-                    /** @description Kept encrypted and never shown. It needs the right to put objects, no other. */
+                    /** @description Stored encrypted and never shown. It only needs permission to put objects. */
                     secretAccessKey: string;
                     /**
-                     * @description Pushes what was received since the beginning of this day. Default: from now on.
+                     * @description Pushes events received since the start of this day. Default: from now on.
                      * @example 2026-01-31
                      */
                     startDate?: string;
@@ -19129,7 +19129,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19139,7 +19139,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19159,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8gb6knpegptm0s0yekqm7dq",
+                     *         "id": "dxd_01m8gs8gq0evjbtc7jeq1n5xs2",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:37395",
+                     *         "endpoint": "https://127.0.0.1:41417",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19176,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T05:49:11.731Z",
+                     *         "nextPushAt": "2026-11-28T09:54:54.298Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T05:49:11.731Z"
+                     *         "createdAt": "2026-11-28T09:54:54.298Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6khpenetfex3af4eepw5"
+                     *         "requestId": "req_01m8gs8gj6exvsajd07vyfnqcv"
                      *       }
                      *     }
                      */
@@ -19210,7 +19210,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19220,7 +19220,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19230,7 +19230,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19250,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8gb6kpve0rt8yxj3h9ks52z",
+                     *         "id": "dxd_01m8gs8grjexcbmnnnkcn0g3mv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kpze9manympxkd3yxve"
+                     *         "requestId": "req_01m8gs8gs9e1gsyfdd6px7becp"
                      *       }
                      *     }
                      */
@@ -19287,7 +19287,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19297,7 +19297,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19318,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8gb6kgrexzspxsc56fr0q39",
+                     *           "id": "dxs_01m8gs8ghee8mr6fm5a2assx9v",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19327,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T05:49:11.574Z"
+                     *           "createdAt": "2026-11-28T09:54:54.123Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8gb6kh2eq3vtgzt29tee5cj",
+                     *           "id": "dxs_01m8gs8ghmezsawp3md0htwyzf",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19339,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T05:49:11.585Z"
+                     *           "createdAt": "2026-11-28T09:54:54.131Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kh6e8nv925q278m8csw"
+                     *         "requestId": "req_01m8gs8ghqe4gvt3sr4ngvw01v"
                      *       }
                      *     }
                      */
@@ -19367,7 +19367,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -19393,41 +19393,41 @@ export interface operations {
                      */
                     compression?: "none" | "gzip" | "zstd";
                     /**
-                     * @description `events`: as they were accepted, by the day on which they happened. `viewers`: those who did anything, with what they did. `content`: items, by the day of their creation. `analytics`: the metrics of each item on each day. `experiments`: their variants with totals, by the day of the creation. `webhooks`: deliveries that have ended, by the day of their creation.
+                     * @description `events`: events as accepted, by the day on which they happened. `viewers`: active viewers and their activity. `content`: items by creation day. `analytics`: the metrics of each item for each day. `experiments`: variants with totals, by creation day. `webhooks`: finished deliveries by creation day.
                      * @enum {string}
                      */
                     dataset: "events" | "viewers" | "content" | "analytics" | "experiments" | "webhooks";
-                    /** @description From the end of a day to its export. Events arrive up to 24 hours late: with 25 a day is complete. Default: 1. */
+                    /** @description Hours from the end of a day to its export. Events can arrive up to 24 hours late, so a day is complete after 25 hours. Default: 1. */
                     delayHours?: number;
                     /** @description As in reports; which of them apply depends on the dataset. */
                     filter?: {
-                        /** @description Only from this version of the app. */
+                        /** @description Only events from this app version. */
                         appVersion?: string;
-                        /** @description Only of items that have this author now. */
+                        /** @description Only items that currently have this author. */
                         author?: string;
-                        /** @description Only of this item. */
+                        /** @description Only this item. */
                         contentId?: string;
                         /**
-                         * @description Only from this country.
+                         * @description Only events from this country.
                          * @example DE
                          */
                         country?: string;
                         /**
-                         * @description Only from this device.
+                         * @description Only events from this device.
                          * @enum {string}
                          */
                         device?: "ios" | "android" | "web";
-                        /** @description Only views that came by this entry point. */
+                        /** @description Only views from this entry point. */
                         entryPoint?: string;
-                        /** @description Only of items that are in this section now. */
+                        /** @description Only items that are currently in this section. */
                         section?: string;
-                        /** @description Only of items that have this tag now. */
+                        /** @description Only items that currently have this tag. */
                         tag?: string;
                     };
                     /** @enum {string} */
                     format: "ndjson" | "csv" | "parquet";
                     /**
-                     * @description The first day. Default: today.
+                     * @description First day to export. Default: today.
                      * @example 2026-01-31
                      */
                     startDate?: string;
@@ -19435,7 +19435,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19445,7 +19445,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19465,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8gb6kgrexzspxsc56fr0q39",
+                     *         "id": "dxs_01m8gs8ghee8mr6fm5a2assx9v",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19474,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T05:49:11.574Z"
+                     *         "createdAt": "2026-11-28T09:54:54.123Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kgge4kv5sf0pny82apw"
+                     *         "requestId": "req_01m8gs8gh7eqvtbr43bs76dwsp"
                      *       }
                      *     }
                      */
@@ -19506,7 +19506,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -19516,7 +19516,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19526,7 +19526,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19546,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8gb6khhekhb35e8gjb5m71d",
+                     *         "id": "dxs_01m8gs8ghxer6vkcfyrkq6qn6p",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6khke7hvmpst5qdbmr5n"
+                     *         "requestId": "req_01m8gs8gj1ejcv6fnd19aza089"
                      *       }
                      *     }
                      */
@@ -19583,7 +19583,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19593,7 +19593,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19615,7 +19615,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "dataset": "events",
-                     *           "description": "Engagement events as they were accepted, by the day on which they happened.",
+                     *           "description": "Engagement events as accepted, by the day on which they happened.",
                      *           "filters": [
                      *             "device",
                      *             "country"
@@ -19624,7 +19624,7 @@ export interface operations {
                      *             {
                      *               "name": "eventId",
                      *               "type": "string",
-                     *               "description": "Unique in the organization."
+                     *               "description": "The id of the event, unique in the organization."
                      *             },
                      *             {
                      *               "name": "event",
@@ -19635,7 +19635,7 @@ export interface operations {
                      *         },
                      *         {
                      *           "dataset": "viewers",
-                     *           "description": "Viewers who did anything, with what they did. A device that logs in is one viewer before and another one after.",
+                     *           "description": "Viewers with any activity in the range, with their counts. A device that logs in is one viewer before the login and another one afterwards.",
                      *           "filters": [
                      *             "device",
                      *             "country"
@@ -19644,7 +19644,7 @@ export interface operations {
                      *             {
                      *               "name": "viewerId",
                      *               "type": "string",
-                     *               "description": "The user id, or the device id of who has none."
+                     *               "description": "The user id, or the device id of a viewer without one."
                      *             },
                      *             {
                      *               "name": "kind",
@@ -19655,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kgde5yrr9jzpqr69eph"
+                     *         "requestId": "req_01m8gs8gh3ebcv8vt1rynta7kn"
                      *       }
                      *     }
                      */
@@ -19684,21 +19684,21 @@ export interface operations {
                 country?: string;
                 cursor?: string;
                 device?: "ios" | "android" | "web";
-                /** @description Device of the viewer. The header X-Device-Id says the same. */
+                /** @description Device of the viewer. Same as the header X-Device-Id. */
                 deviceId?: string;
                 /** @description Comma-separated list of item ids to leave out. */
                 excludeIds?: string;
-                /** @description With a secret key: adds `ranking` to each item. */
+                /** @description Adds `ranking` to each item. Requires a secret key. */
                 explain?: boolean;
                 limit?: number;
                 section?: string;
-                /** @description Comma-separated list of the viewer’s segments, for experiments. The header X-User-Segments says the same. */
+                /** @description Comma-separated list of the viewer’s segments, for experiments. Same as the header X-User-Segments. */
                 segments?: string;
-                /** @description Viewing session. The header X-Session-Id says the same. */
+                /** @description Viewing session. Same as the header X-Session-Id. */
                 sessionId?: string;
-                /** @description Comma list; any of them matches. */
+                /** @description Comma-separated list. An item matches if it has any of them. */
                 tags?: string;
-                /** @description Identified user. The header X-User-Id says the same. */
+                /** @description Identified user. Same as the header X-User-Id. */
                 userId?: string;
             };
             header?: never;
@@ -19707,7 +19707,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19717,7 +19717,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19738,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a220b3-388c-740b-a2f7-2d3beafb3019",
+                     *           "id": "01a22194-28c6-732c-bd96-c96161f0fabc",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19774,8 +19774,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T05:49:06.060Z",
-                     *           "updatedAt": "2026-11-28T05:49:06.083Z",
+                     *           "createdAt": "2026-11-28T09:54:47.623Z",
+                     *           "updatedAt": "2026-11-28T09:54:47.707Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19787,9 +19787,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249876381796692,
+                     *             "score": 0.6249857868529505,
                      *             "signals": {
-                     *               "recency": 0.9999505527186764,
+                     *               "recency": 0.9999431474118016,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19805,7 +19805,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499876381796691,
+                     *               "recency": 0.2499857868529504,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19819,9 +19819,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a220b3-2dfa-77c1-ac66-37643b78da9e",
-                     *           "contentType": "video",
-                     *           "title": "Item 1",
+                     *           "id": "01a22194-23a6-764a-a40b-ce1e03e67ce9",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -19834,7 +19834,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/O3SwhIUctRYeSY0mYroZ5w/a-01a22194-269c-761e-a5b0-635838420e33/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -19843,20 +19843,28 @@ export interface operations {
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a22194-269c-761e-a5b0-635838420e33",
+                     *               "imageUrl": "https://feed.example.org/media/O3SwhIUctRYeSY0mYroZ5w/a-01a22194-269c-761e-a5b0-635838420e33/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-28T09:54:47.091Z"
+                     *             }
+                     *           ],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
+                     *           "videoQuality": null,
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T05:49:03.354Z",
-                     *           "updatedAt": "2026-11-28T05:49:03.400Z",
+                     *           "createdAt": "2026-11-28T09:54:46.311Z",
+                     *           "updatedAt": "2026-11-28T09:54:47.104Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19868,9 +19876,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.624982211260785,
+                     *             "score": 0.6249831556243252,
                      *             "signals": {
-                     *               "recency": 0.99992884504314,
+                     *               "recency": 0.9999326224973004,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19886,7 +19894,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.249982211260785,
+                     *               "recency": 0.2499831556243251,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19894,17 +19902,17 @@ export interface operations {
                      *               "creatorAffinity": 0.05
                      *             },
                      *             "reasons": [
-                     *               "exploration",
-                     *               "recency"
+                     *               "recency",
+                     *               "engagement"
                      *             ]
                      *           }
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kysekqa96bzzabma0sg",
-                     *         "nextCursor": "Agn7-NuDxmUPc5-uE2ZlZF8wMW04Z2I2a3owZXp4dHJwZjYyOXB3MGIyNBQFBjIzASoBAQQHAgEBAQEBAQEBAgEBAQECAQQB",
+                     *         "requestId": "req_01m8gs8h2fewb8q8j36m2jr9v0",
+                     *         "nextCursor": "AhPJgIF1vEh8Wp44_mZlZF8wMW04Z3M4aDJtZTEydm01MmtuZ2tkZ3J0OBQFBgEBNgwABAcCAQEBAQEBAQEBAQEBAQECAQU",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8gb6kz0ezxtrpf629pw0b24",
+                     *         "feedId": "fed_01m8gs8h2me12vm52kngkdgrt8",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19913,13 +19921,13 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["FeedItem"][];
                         meta: {
-                            /** @description There is nothing more for this viewer now that they have not seen. What was seen within 30 days follows, least recently seen first. */
+                            /** @description No more unseen items are available for this viewer. Items seen within the last 30 days follow, least recently seen first. */
                             exhausted: boolean;
                             experiments: {
                                 experimentId: string;
                                 variantId: string;
                             }[];
-                            /** @description Of the whole session; impressions send it back. */
+                            /** @description Id of the feed session, to be sent with impressions. */
                             feedId: string;
                             hasMore: boolean;
                             nextCursor: string | null;
@@ -19939,7 +19947,7 @@ export interface operations {
     getFeedItem: {
         parameters: {
             query?: {
-                /** @description Where the viewer is, ISO 3166-1 alpha-2: an item that may not be shown there is unknown. */
+                /** @description Country of the viewer, ISO 3166-1 alpha-2. An item that may not be shown there is not found. */
                 country?: string;
             };
             header?: never;
@@ -19950,7 +19958,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19960,7 +19968,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -19980,7 +19988,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-50d1-722c-b220-3a78c8f08652",
+                     *         "id": "01a22194-448e-756c-8202-9de693c59f32",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20016,8 +20024,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T05:49:12.274Z",
-                     *         "updatedAt": "2026-11-28T05:49:12.309Z",
+                     *         "createdAt": "2026-11-28T09:54:54.735Z",
+                     *         "updatedAt": "2026-11-28T09:54:54.761Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20030,7 +20038,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6m89erh88bnmfjjmy5sd"
+                     *         "requestId": "req_01m8gs8h5me76se10w2tp319js"
                      *       }
                      *     }
                      */
@@ -20056,9 +20064,9 @@ export interface operations {
             query: {
                 /** @description Comma-separated list of at most 100 item ids. Unknown ones are ignored. */
                 contentIds: string;
-                /** @description Device of a viewer without a user id. The header X-Device-Id says the same. */
+                /** @description Device of a viewer without a user id. Same as the header X-Device-Id. */
                 deviceId?: string;
-                /** @description Identified user. The header X-User-Id says the same. */
+                /** @description Identified user. Same as the header X-User-Id. */
                 userId?: string;
             };
             header?: never;
@@ -20067,7 +20075,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20077,7 +20085,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20101,7 +20109,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6maqe22rpnmanxfs9yjq"
+                     *         "requestId": "req_01m8gs8h72ejx8zjr44vftrc93"
                      *       }
                      *     }
                      */
@@ -20129,9 +20137,9 @@ export interface operations {
     listFlags: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -20140,7 +20148,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20150,7 +20158,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20177,11 +20185,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T05:49:09.806Z"
+                     *           "updatedAt": "2026-11-28T09:54:52.131Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hsqeh8t5f3xnr85zyd7",
+                     *         "requestId": "req_01m8gs8ekfe5wt6fwe2ngyj0ez",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20196,13 +20204,13 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             updatedAt: string;
-                            /** @description Of a setting a scalar; of a flag any JSON. */
+                            /** @description A scalar for a setting, any JSON for a flag. */
                             value: unknown;
                         }[];
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -20228,7 +20236,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20238,7 +20246,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20260,10 +20268,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T05:49:09.824Z"
+                     *         "updatedAt": "2026-11-28T09:54:52.151Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ht8efvt2km75sfgpqxx"
+                     *         "requestId": "req_01m8gs8em2ezgr7vgw36kmqjtp"
                      *       }
                      *     }
                      */
@@ -20276,7 +20284,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             updatedAt: string;
-                            /** @description Of a setting a scalar; of a flag any JSON. */
+                            /** @description A scalar for a setting, any JSON for a flag. */
                             value: unknown;
                         };
                         meta?: {
@@ -20298,7 +20306,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20320,13 +20328,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description A setting takes a string, a number or a boolean; a flag any JSON. */
+                    /** @description A setting takes a string, a number or a boolean; a flag takes any JSON. */
                     value: unknown;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20336,7 +20344,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20363,10 +20371,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T05:49:09.836Z"
+                     *         "updatedAt": "2026-11-28T09:54:52.166Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6htbe37sk991kq722qxd"
+                     *         "requestId": "req_01m8gs8em5ex5rnbzdg9kg34fp"
                      *       }
                      *     }
                      */
@@ -20379,7 +20387,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             updatedAt: string;
-                            /** @description Of a setting a scalar; of a flag any JSON. */
+                            /** @description A scalar for a setting, any JSON for a flag. */
                             value: unknown;
                         };
                         meta?: {
@@ -20406,7 +20414,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20417,7 +20425,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20427,7 +20435,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20451,7 +20459,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6htyej8b01cgmvv17ab5"
+                     *         "requestId": "req_01m8gs8emsebw99drk0q1gme5j"
                      *       }
                      *     }
                      */
@@ -20479,9 +20487,9 @@ export interface operations {
     listKeys: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -20490,7 +20498,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20500,7 +20508,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20521,11 +20529,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8gb69p8eq3855xc7vv2gsdx",
+                     *           "id": "key_01m8gs85h0e7fbaajrber7g12z",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T05:49:01.500Z",
+                     *           "createdAt": "2026-11-28T09:54:42.837Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20533,11 +20541,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *           "id": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T05:49:01.500Z",
+                     *           "createdAt": "2026-11-28T09:54:42.837Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20546,7 +20554,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6asaeyxv95386e973jwy",
+                     *         "requestId": "req_01m8gs86s1e6vvj80g7txwxpxq",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20557,7 +20565,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -20575,7 +20583,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -20600,7 +20608,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20610,7 +20618,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20630,11 +20638,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gb6asqe49bsvwfkdptdydp",
+                     *         "id": "key_01m8gs86sje4dsqgxyy6hympqa",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T05:49:02.647Z",
+                     *         "createdAt": "2026-11-28T09:54:44.146Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20643,7 +20651,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6asjexbtgfem5ww6znk8"
+                     *         "requestId": "req_01m8gs86saegdvbyq967sh71v3"
                      *       }
                      *     }
                      */
@@ -20672,7 +20680,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20682,7 +20690,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20692,7 +20700,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20712,19 +20720,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gb6atfeebaf3zt9k9fmjw4",
+                     *         "id": "key_01m8gs86tne7hr32japt8dz05c",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T05:49:02.672Z",
+                     *         "createdAt": "2026-11-28T09:54:44.181Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T05:49:02.677Z",
+                     *         "revokedAt": "2026-11-28T09:54:44.186Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6atkesfbad3n6dhpppze"
+                     *         "requestId": "req_01m8gs86tsejtv64d9pqpaf3r8"
                      *       }
                      *     }
                      */
@@ -20748,9 +20756,9 @@ export interface operations {
     listKeyRequests: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 /** @description 400: failures only. */
                 minStatus?: number;
@@ -20763,7 +20771,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20773,7 +20781,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20794,7 +20802,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6av1e9jrtvc7zccd0gnr",
+                     *         "requestId": "req_01m8gs86vfehpt0vre1evkzkf1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20805,7 +20813,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -20824,7 +20832,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -20849,7 +20857,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20859,7 +20867,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20879,21 +20887,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gb6at8e96bbx2rf49fn0f9",
+                     *         "id": "key_01m8gs86tae6kt6p78k31qa5h4",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T05:49:02.662Z",
+                     *         "createdAt": "2026-11-28T09:54:44.167Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8gb6asye3897g1cj25zpkdk"
+                     *         "replaces": "key_01m8gs86sten5v82hh336vd82z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6at2ew9taeadgv8d0x50"
+                     *         "requestId": "req_01m8gs86t1ehxvfjbfzwrrfj6e"
                      *       }
                      *     }
                      */
@@ -20922,9 +20930,9 @@ export interface operations {
     listLiveStreams: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -20933,7 +20941,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20943,7 +20951,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -20964,8 +20972,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8gb6kqwee282cc5md01gr40",
-                     *           "contentId": "01a220b3-4ef0-77aa-b8d7-07356ca543f4",
+                     *           "id": "lst_01m8gs8gwdey88gdmkcrd1tttq",
+                     *           "contentId": "01a22194-4360-773b-b5c8-cad3ef1f0e4d",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20980,13 +20988,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T05:49:11.793Z",
+                     *           "createdAt": "2026-11-28T09:54:54.433Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kr5eknr1pw25ay1f7c9",
+                     *         "requestId": "req_01m8gs8gwrenwsx7y8yynkgpdq",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20997,7 +21005,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -21015,7 +21023,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -21035,24 +21043,24 @@ export interface operations {
                 "application/json": {
                     articleUrl?: string | null;
                     author?: string | null;
-                    /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                    /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                     customMetadata?: {
                         [key: string]: unknown;
                     };
                     description?: string | null;
                     /**
-                     * @description Seconds by which viewers can go back during the broadcast. They always have the latest eight segments.
+                     * @description How many seconds viewers can seek back during the broadcast. The latest eight segments are always available.
                      * @default 0
                      */
                     dvrWindow?: number;
                     expiresAt?: string | null;
                     externalId?: string | null;
                     /**
-                     * @description `low` (the default): players that speak low-latency HLS are two to three seconds behind. `normal`: about seven, with a quarter of the requests.
+                     * @description `low` (the default): players that support low-latency HLS are two to three seconds behind. `normal`: about seven seconds behind, with a quarter of the requests.
                      * @enum {string}
                      */
                     latency?: "low" | "normal";
-                    /** @description Playback needs a signed URL. Default: of the organization. */
+                    /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                     protected?: boolean;
                     publishAt?: string | null;
                     /**
@@ -21061,23 +21069,23 @@ export interface operations {
                      */
                     reconnectWindow?: number;
                     section?: string | null;
-                    /** @description Servers to which the broadcast is passed on as it is. */
+                    /** @description Servers to which the broadcast is relayed unchanged. */
                     simulcastTargets?: {
-                        /** @description The host where it is left out. */
+                        /** @description Default: the host. */
                         name?: string;
-                        /** @description Stored encrypted; it is never shown again. */
+                        /** @description Stored encrypted and never shown again. */
                         streamKey: string;
                         /**
-                         * @description rtmp:// or rtmps://, as the service that takes the broadcast names it, without a query: it is shown to everybody who may see the stream.
+                         * @description An rtmp:// or rtmps:// URL as given by the receiving service, without a query string, since everybody who may see the stream can see it.
                          * @example rtmps://live.example.com/app
                          */
                         url: string;
                     }[];
-                    /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                    /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                     tags?: string[];
                     title: string;
                     /**
-                     * @description Takes effect when the item is processed. Default: basic.
+                     * @description Applied when the item is processed. Default: basic.
                      * @enum {string}
                      */
                     videoQuality?: "basic" | "plus";
@@ -21087,7 +21095,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21097,7 +21105,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21117,8 +21125,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gb6kqwee282cc5md01gr40",
-                     *         "contentId": "01a220b3-4ef0-77aa-b8d7-07356ca543f4",
+                     *         "id": "lst_01m8gs8gwdey88gdmkcrd1tttq",
+                     *         "contentId": "01a22194-4360-773b-b5c8-cad3ef1f0e4d",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21133,13 +21141,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T05:49:11.793Z",
+                     *         "createdAt": "2026-11-28T09:54:54.433Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kq4e6krxq01ay31g9gk"
+                     *         "requestId": "req_01m8gs8gt8eh8bdggd838fqc6j"
                      *       }
                      *     }
                      */
@@ -21147,7 +21155,7 @@ export interface operations {
                         data: {
                             /**
                              * Format: uuid
-                             * @description The item that shows it.
+                             * @description The content item of the stream.
                              */
                             contentId: string;
                             /**
@@ -21158,35 +21166,35 @@ export interface operations {
                             createdAt: string;
                             /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
                             currentViewers: number;
-                            /** @description How often a publisher has gone away so far. */
+                            /** @description Number of times that a publisher has disconnected. */
                             disconnects: number;
                             /** @description Seconds. */
                             dvrWindow: number;
                             endedAt: string | null;
                             health: {
-                                /** @description Bits per second, over the last five seconds. */
+                                /** @description Bit rate over the last five seconds, in bits per second. */
                                 bitrate: number;
-                                /** @description How often the timestamps of this connection have jumped. */
+                                /** @description Number of timestamp jumps in this connection. */
                                 clockJumps: number;
-                                /** @description Pictures per second, over the last five seconds. */
+                                /** @description Frame rate over the last five seconds. */
                                 frameRate: number;
                                 keyFrameInterval: number | null;
-                                /** @description The renditions that are made below the one of the encoder. */
+                                /** @description The renditions made in addition to that of the encoder. */
                                 renditions: {
                                     height: number;
                                     /**
-                                     * @description The short side that it stands for.
+                                     * @description The nominal short side of the picture.
                                      * @example 360
                                      */
                                     name: string;
                                     /**
-                                     * @description `dropped`: this machine is too slow for it, or could not make it.
+                                     * @description `dropped`: the server is too slow to make it, or making it failed.
                                      * @enum {string}
                                      */
                                     state: "live" | "dropped";
                                     width: number;
                                 }[];
-                                /** @description What the owner of the encoder should look at. */
+                                /** @description Problems that the operator of the encoder should fix. */
                                 warnings: {
                                     /** @enum {string} */
                                     code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE" | "RENDITIONS_DROPPED";
@@ -21195,13 +21203,13 @@ export interface operations {
                             } | null;
                             /** @example lst_01jd0000000000000000000000 */
                             id: string;
-                            /** @description Whether a publisher is connected at this moment. */
+                            /** @description Whether a publisher is currently connected. */
                             isConnected: boolean;
                             /** @enum {string} */
                             latency: "low" | "normal";
                             /** @description Seconds. */
                             reconnectWindow: number;
-                            /** @description Length of what was published so far. */
+                            /** @description Seconds published so far. */
                             recordedSeconds: number;
                             rtmpsUrl: string | null;
                             rtmpUrl: string | null;
@@ -21213,7 +21221,7 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "idle" | "active" | "ended";
-                            /** @description In this answer alone; it is never shown again. */
+                            /** @description Shown only in this response. */
                             streamKey: string;
                             title: string;
                         };
@@ -21247,7 +21255,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21257,7 +21265,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21277,8 +21285,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gb6ks4e48tfcash4v55h71",
-                     *         "contentId": "01a220b3-4f21-76e8-9bbd-8260632664c9",
+                     *         "id": "lst_01m8gs8gxze1rvffj84pdwvy9m",
+                     *         "contentId": "01a22194-43b8-714b-843f-085241e75300",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21293,12 +21301,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T05:49:11.842Z",
+                     *         "createdAt": "2026-11-28T09:54:54.520Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ksbe8j9589t5sm1srnk"
+                     *         "requestId": "req_01m8gs8gy4ehpv0dx5mvza8yxg"
                      *       }
                      *     }
                      */
@@ -21323,7 +21331,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21333,7 +21341,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21343,7 +21351,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21363,11 +21371,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gb6ksmecmt2ravj31v62np",
+                     *         "id": "lst_01m8gs8gyaeq9v8m3jkzp2sqq3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kszevasf6fpef3xwxxs"
+                     *         "requestId": "req_01m8gs8gyeecbvg7xc4mtszkq2"
                      *       }
                      *     }
                      */
@@ -21396,7 +21404,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21424,27 +21432,27 @@ export interface operations {
                     clips: {
                         articleUrl?: string | null;
                         author?: string | null;
-                        /** @description Passed through to the feed. At most 16 KiB and 8 levels. `language` is reserved. */
+                        /** @description Passed through to the feed. At most 16 KiB and 8 levels deep. `language` is reserved. */
                         customMetadata?: {
                             [key: string]: unknown;
                         };
                         description?: string | null;
-                        /** @description Seconds from the start of the broadcast; at most what is recorded so far. */
+                        /** @description Seconds from the start of the broadcast, at most the length recorded so far. */
                         endSec: number;
                         expiresAt?: string | null;
                         externalId?: string | null;
-                        /** @description Playback needs a signed URL. Default: of the organization. */
+                        /** @description Whether playback requires a signed URL. Default: the setting of the organization. */
                         protected?: boolean;
                         publishAt?: string | null;
                         section?: string | null;
                         /** @description Seconds from the start of the broadcast. */
                         startSec: number;
-                        /** @description Space around a tag is cut, repeats are dropped, commas are refused, case matters. */
+                        /** @description Whitespace around a tag is trimmed and duplicates are removed. Tags are case-sensitive and must not contain commas. */
                         tags?: string[];
-                        /** @description Left out: that of the stream, with “(clip)”. */
+                        /** @description Default: the title of the stream followed by “(clip)”. */
                         title?: string;
                         /**
-                         * @description Takes effect when the item is processed. Default: basic.
+                         * @description Applied when the item is processed. Default: basic.
                          * @enum {string}
                          */
                         videoQuality?: "basic" | "plus";
@@ -21455,7 +21463,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21465,7 +21473,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21491,7 +21499,7 @@ export interface operations {
                      *             "status": "failed",
                      *             "error": {
                      *               "code": "VALIDATION_ERROR",
-                     *               "message": "endSec must be at most 0, the seconds that are recorded so far."
+                     *               "message": "endSec must be at most 0, the number of seconds recorded so far."
                      *             }
                      *           }
                      *         ],
@@ -21499,13 +21507,13 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ky7ee1sw6t6mfmjfmgq"
+                     *         "requestId": "req_01m8gs8h1xe19bn88twr91cbfs"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description In the order of the request. */
+                            /** @description Results in the order of the request. */
                             results: {
                                 error?: {
                                     code: string;
@@ -21543,7 +21551,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21553,7 +21561,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21563,7 +21571,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21583,8 +21591,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gb6ktye45v31syv4wrt7je",
-                     *         "contentId": "01a220b3-4f5c-77f7-a0e4-83390d1d9b7b",
+                     *         "id": "lst_01m8gs8gz7eqvtn72wnj4dah6t",
+                     *         "contentId": "01a22194-43e6-7051-9c54-5dc749b80e61",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21599,12 +21607,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T05:49:11.901Z",
+                     *         "createdAt": "2026-11-28T09:54:54.566Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T05:49:11.912Z"
+                     *         "endedAt": "2026-11-28T09:54:54.577Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kv3e1xay5m1djhs57w3"
+                     *         "requestId": "req_01m8gs8gzcenftszrpfxn9043f"
                      *       }
                      *     }
                      */
@@ -21629,7 +21637,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21639,7 +21647,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21649,7 +21657,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21669,8 +21677,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gb6kvnep5r46jsafrswcpp",
-                     *         "contentId": "01a220b3-4f73-7229-8382-323e3a84beb3",
+                     *         "id": "lst_01m8gs8h00eewafsebfhg7s116",
+                     *         "contentId": "01a22194-43ff-732f-9ccf-7dc62ad99d01",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21685,13 +21693,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T05:49:11.923Z",
+                     *         "createdAt": "2026-11-28T09:54:54.591Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kvte6nath9s5xqp6dj5"
+                     *         "requestId": "req_01m8gs8h04escakjtszw0700sf"
                      *       }
                      *     }
                      */
@@ -21699,7 +21707,7 @@ export interface operations {
                         data: {
                             /**
                              * Format: uuid
-                             * @description The item that shows it.
+                             * @description The content item of the stream.
                              */
                             contentId: string;
                             /**
@@ -21710,35 +21718,35 @@ export interface operations {
                             createdAt: string;
                             /** @description Viewers with a `playStart` or `watchProgress` in the last 45 seconds. */
                             currentViewers: number;
-                            /** @description How often a publisher has gone away so far. */
+                            /** @description Number of times that a publisher has disconnected. */
                             disconnects: number;
                             /** @description Seconds. */
                             dvrWindow: number;
                             endedAt: string | null;
                             health: {
-                                /** @description Bits per second, over the last five seconds. */
+                                /** @description Bit rate over the last five seconds, in bits per second. */
                                 bitrate: number;
-                                /** @description How often the timestamps of this connection have jumped. */
+                                /** @description Number of timestamp jumps in this connection. */
                                 clockJumps: number;
-                                /** @description Pictures per second, over the last five seconds. */
+                                /** @description Frame rate over the last five seconds. */
                                 frameRate: number;
                                 keyFrameInterval: number | null;
-                                /** @description The renditions that are made below the one of the encoder. */
+                                /** @description The renditions made in addition to that of the encoder. */
                                 renditions: {
                                     height: number;
                                     /**
-                                     * @description The short side that it stands for.
+                                     * @description The nominal short side of the picture.
                                      * @example 360
                                      */
                                     name: string;
                                     /**
-                                     * @description `dropped`: this machine is too slow for it, or could not make it.
+                                     * @description `dropped`: the server is too slow to make it, or making it failed.
                                      * @enum {string}
                                      */
                                     state: "live" | "dropped";
                                     width: number;
                                 }[];
-                                /** @description What the owner of the encoder should look at. */
+                                /** @description Problems that the operator of the encoder should fix. */
                                 warnings: {
                                     /** @enum {string} */
                                     code: "KEY_FRAMES_FAR_APART" | "CLOCK_JUMPED" | "BEHIND" | "NO_SOUND" | "NO_PICTURE" | "RENDITIONS_DROPPED";
@@ -21747,13 +21755,13 @@ export interface operations {
                             } | null;
                             /** @example lst_01jd0000000000000000000000 */
                             id: string;
-                            /** @description Whether a publisher is connected at this moment. */
+                            /** @description Whether a publisher is currently connected. */
                             isConnected: boolean;
                             /** @enum {string} */
                             latency: "low" | "normal";
                             /** @description Seconds. */
                             reconnectWindow: number;
-                            /** @description Length of what was published so far. */
+                            /** @description Seconds published so far. */
                             recordedSeconds: number;
                             rtmpsUrl: string | null;
                             rtmpUrl: string | null;
@@ -21765,7 +21773,7 @@ export interface operations {
                              * @enum {string}
                              */
                             status: "idle" | "active" | "ended";
-                            /** @description In this answer alone; it is never shown again. */
+                            /** @description Shown only in this response. */
                             streamKey: string;
                             title: string;
                         };
@@ -21788,7 +21796,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21806,12 +21814,12 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description The host where it is left out. */
+                    /** @description Default: the host. */
                     name?: string;
-                    /** @description Stored encrypted; it is never shown again. */
+                    /** @description Stored encrypted and never shown again. */
                     streamKey: string;
                     /**
-                     * @description rtmp:// or rtmps://, as the service that takes the broadcast names it, without a query: it is shown to everybody who may see the stream.
+                     * @description An rtmp:// or rtmps:// URL as given by the receiving service, without a query string, since everybody who may see the stream can see it.
                      * @example rtmps://live.example.com/app
                      */
                     url: string;
@@ -21819,7 +21827,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21829,7 +21837,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21849,7 +21857,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8gb6kwpeanr2sa1h23yhz13",
+                     *         "id": "sct_01m8gs8h0re1182c1yrkzwdtzr",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21857,7 +21865,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kweery8167ntxmzk7g5"
+                     *         "requestId": "req_01m8gs8h0heq19rtycb471xma1"
                      *       }
                      *     }
                      */
@@ -21887,7 +21895,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -21898,7 +21906,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21908,7 +21916,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21928,11 +21936,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8gb6kxbev6avtt0qj7acs6p",
+                     *         "id": "sct_01m8gs8h19eq39dtk4h06vb5dw",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6kxhevgt98q2z8874yqw"
+                     *         "requestId": "req_01m8gs8h1ee74tacgkrg5fc35w"
                      *       }
                      *     }
                      */
@@ -21968,7 +21976,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21978,7 +21986,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -21998,8 +22006,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gb6ktkemfsqxpwt4p69xn4",
-                     *         "contentId": "01a220b3-4f50-73b5-a6bf-cf26ee5d0061",
+                     *         "id": "lst_01m8gs8gyxe8793smaw1xc7fkw",
+                     *         "contentId": "01a22194-43dc-7772-94f2-cc54f44a0d90",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22007,7 +22015,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ktre108vredec8kd3bx"
+                     *         "requestId": "req_01m8gs8gz1ehntbyne2y9j8wtr"
                      *       }
                      *     }
                      */
@@ -22056,7 +22064,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22066,7 +22074,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22087,8 +22095,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8gb6krhe1jvdpjsd9r1yzhn",
-                     *           "contentId": "01a220b3-4f0e-70ac-a23f-cffbedb5082f",
+                     *           "id": "lst_01m8gs8gx7en0rfzm0jhmparb7",
+                     *           "contentId": "01a22194-43a5-7739-92e8-7f95775fccaf",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22097,7 +22105,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6krqe4yadajqanez4967"
+                     *         "requestId": "req_01m8gs8gxhecw9xxea4zq53h1n"
                      *       }
                      *     }
                      */
@@ -22142,7 +22150,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22152,7 +22160,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22173,7 +22181,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8gb6hw4efct8tn6zkba3afy",
+                     *           "id": "met_01m8gs8ensewdvaj9qqw679030",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22184,12 +22192,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T05:49:09.893Z",
+                     *           "createdAt": "2026-11-28T09:54:52.218Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hweezdtzgrcb4gng5gg",
+                     *         "requestId": "req_01m8gs8ep2e35awcp00zg2pt1k",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22200,7 +22208,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -22218,7 +22226,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22247,15 +22255,15 @@ export interface operations {
                 "application/json": {
                     cap?: number | null;
                     denominator?: {
-                        /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                        /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                         event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                         field?: string | null;
-                        /** @description All of them must hold. */
+                        /** @description All conditions must hold. */
                         where?: {
                             /** @description A key of `data`. */
                             field: string;
                             /**
-                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                             * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                              * @enum {string}
                              */
                             operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -22268,22 +22276,22 @@ export interface operations {
                      * @enum {string}
                      */
                     direction?: "increase" | "decrease";
-                    /** @description The kind of events. A kind `custom.…` is taken by `POST /v1/events` from now on. */
+                    /** @description The kind of events. `POST /v1/events` accepts a kind `custom.…` once it is used here. */
                     event: ("impression" | "playStart" | "watchProgress" | "completion" | "swipe" | "like" | "unlike" | "share" | "save" | "unsave" | "notInterested" | "report" | "rebuffer" | "qualityChange" | "error") | string;
                     field?: string | null;
-                    /** @description What experiments call it: letters, digits and `_`, a letter first. */
+                    /** @description Name used in experiments: letters, digits and `_`, starting with a letter. */
                     name: string;
                     /**
-                     * @description `count`: events per participant; `sum`: a field, added up per participant; `share`: participants with such an event; `mean`: a field over all events; `ratio`: Σ numerator ÷ Σ denominator.
+                     * @description `count`: events per participant; `sum`: sum of a field per participant; `share`: share of participants with such an event; `mean`: mean of a field over all events; `ratio`: Σ numerator ÷ Σ denominator.
                      * @enum {string}
                      */
                     type: "count" | "sum" | "mean" | "share" | "ratio";
-                    /** @description All of them must hold. */
+                    /** @description All conditions must hold. */
                     where?: {
                         /** @description A key of `data`. */
                         field: string;
                         /**
-                         * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field fulfils `exists: false` alone.
+                         * @description `gt`, `gte`, `lt` and `lte` compare numbers; `in` takes a list; `exists` takes true or false. An event without the field satisfies only `exists: false`.
                          * @enum {string}
                          */
                         operator: "eq" | "ne" | "gt" | "gte" | "lt" | "lte" | "in" | "exists";
@@ -22294,7 +22302,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22304,7 +22312,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22324,7 +22332,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8gb6hwnezvt18em28edpj1g",
+                     *         "id": "met_01m8gs8epbeshs524j7xdjg6tq",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22341,11 +22349,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T05:49:09.909Z",
+                     *         "createdAt": "2026-11-28T09:54:52.236Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hwje2kv2a1aa04t3r09"
+                     *         "requestId": "req_01m8gs8ep6eydtt5zsjgtt0ycs"
                      *       }
                      *     }
                      */
@@ -22374,7 +22382,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -22384,7 +22392,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22394,7 +22402,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22414,11 +22422,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8gb6hwyeyd8m692dmv9jc2p",
+                     *         "id": "met_01m8gs8epne60scyvyq8etqb87",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hx5exqs06bs1d03vpqr"
+                     *         "requestId": "req_01m8gs8eq0ene8h6h8vrcyf67t"
                      *       }
                      *     }
                      */
@@ -22452,7 +22460,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22462,7 +22470,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22482,7 +22490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8gb69nzezra1acamykf08xe",
+                     *         "id": "org_01m8gs85gser78f09bacrwzkpq",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22492,7 +22500,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6arvem5ve5ssy7n2z5bg"
+                     *         "requestId": "req_01m8gs86reeg9scrmemc10695d"
                      *       }
                      *     }
                      */
@@ -22516,7 +22524,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22541,7 +22549,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22551,7 +22559,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22571,7 +22579,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8gb69nzezra1acamykf08xe",
+                     *         "id": "org_01m8gs85gser78f09bacrwzkpq",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22581,7 +22589,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6arze7rv3tn3xa036cn6"
+                     *         "requestId": "req_01m8gs86rmesn89kndnhbh224j"
                      *       }
                      *     }
                      */
@@ -22609,9 +22617,9 @@ export interface operations {
     listPeople: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -22620,7 +22628,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22630,7 +22638,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22651,18 +22659,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8gb6h1medb85vxq2rgkcb4w",
+                     *           "id": "per_01m8gs8dwee1zbv9h2yfzz7vqc",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T05:49:09.047Z",
-                     *           "signedInAt": "2026-11-28T05:49:09.050Z"
+                     *           "joinedAt": "2026-11-28T09:54:51.408Z",
+                     *           "signedInAt": "2026-11-28T09:54:51.411Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6h2aevbagtwgz5gcgxnd",
+                     *         "requestId": "req_01m8gs8dwveypr2ksgqf4pded8",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22673,7 +22681,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -22691,7 +22699,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -22701,7 +22709,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22711,7 +22719,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22731,11 +22739,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8gb6h75e84se8x2h7fz6msw",
+                     *         "id": "per_01m8gs8e1re6e9sr7724h3t9bb",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6h7ke2abcvq9k9mvgdg4"
+                     *         "requestId": "req_01m8gs8e22ejbbfc0spp0sj7ay"
                      *       }
                      *     }
                      */
@@ -22765,7 +22773,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -22782,7 +22790,7 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description Each role may do what those before it may.
+                     * @description Each role includes the permissions of the roles before it.
                      * @enum {string}
                      */
                     role: "viewer" | "analyst" | "editor" | "admin" | "owner";
@@ -22790,7 +22798,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22800,7 +22808,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22820,17 +22828,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8gb6h4jenv8k85s67tgfjvk",
+                     *         "id": "per_01m8gs8dyve46spgvq70ktj4c2",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T05:49:09.140Z",
-                     *         "signedInAt": "2026-11-28T05:49:09.143Z"
+                     *         "joinedAt": "2026-11-28T09:54:51.484Z",
+                     *         "signedInAt": "2026-11-28T09:54:51.487Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6h4zes1b4xyrgzn3zwxp"
+                     *         "requestId": "req_01m8gs8dz6efat6z8dwz2je5qv"
                      *       }
                      *     }
                      */
@@ -22859,9 +22867,9 @@ export interface operations {
     listInvitations: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -22870,7 +22878,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22880,7 +22888,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22901,22 +22909,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8gb6h8aeh5t6h4wghys924d",
+                     *           "id": "inv_01m8gs8e2rejtah6q17wdw809f",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T05:49:09.259Z",
-                     *           "expiresAt": "2026-12-05T05:49:09.259Z"
+                     *           "createdAt": "2026-11-28T09:54:51.609Z",
+                     *           "expiresAt": "2026-12-05T09:54:51.609Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8gb6h81exx8sp9dxftnz2pe",
+                     *           "id": "inv_01m8gs8e2eenntvw329p4tea9z",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T05:49:09.249Z",
-                     *           "expiresAt": "2026-12-05T05:49:09.249Z"
+                     *           "createdAt": "2026-11-28T09:54:51.599Z",
+                     *           "expiresAt": "2026-12-05T09:54:51.599Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6h8ke6e8snhakfn6fbnd",
+                     *         "requestId": "req_01m8gs8e30ezwvsszzdx7t07x3",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -22927,7 +22935,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -22945,7 +22953,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -22963,7 +22971,7 @@ export interface operations {
                     /** @example ada@example.com */
                     email: string;
                     /**
-                     * @description Each role may do what those before it may.
+                     * @description Each role includes the permissions of the roles before it.
                      * @enum {string}
                      */
                     role: "viewer" | "analyst" | "editor" | "admin" | "owner";
@@ -22971,7 +22979,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -22981,7 +22989,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23001,15 +23009,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8gb6h81exx8sp9dxftnz2pe",
+                     *         "id": "inv_01m8gs8e2eenntvw329p4tea9z",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T05:49:09.249Z",
-                     *         "expiresAt": "2026-12-05T05:49:09.249Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/2iYlIzouqN_UsLPFpp-ymYS8syeDHY2CxixtAy3Lh4g"
+                     *         "createdAt": "2026-11-28T09:54:51.599Z",
+                     *         "expiresAt": "2026-12-05T09:54:51.599Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/pPuTtmjo0cKQ1w0iZWebOi8ZQBHwk0Z9m5wAXABX2oo"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6h80e94ta3mwgfyg5mz9"
+                     *         "requestId": "req_01m8gs8e2eenntvw2w65651g12"
                      *       }
                      *     }
                      */
@@ -23038,7 +23046,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23048,7 +23056,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23058,7 +23066,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23078,11 +23086,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8gb6h8ze2eayf3vv2yybmtp",
+                     *         "id": "inv_01m8gs8e39e8p91kdr06xm560q",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6h95e8wvac5qgd4x4ev5"
+                     *         "requestId": "req_01m8gs8e3gefrr35g9mdhj55sa"
                      *       }
                      *     }
                      */
@@ -23111,9 +23119,9 @@ export interface operations {
     listPurges: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 status?: "pending" | "complete";
             };
@@ -23123,7 +23131,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23133,7 +23141,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23154,20 +23162,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a220b3-38e8-760b-bb05-afac680f8504",
+                     *           "contentId": "01a22194-2941-7654-8a6f-365128f5e6b5",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T05:49:06.160Z",
+                     *           "deletedAt": "2026-11-28T09:54:47.756Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a220b3-38e7-727a-90af-2cd8a9670a1d",
+                     *           "contentId": "01a22194-2940-70db-9c92-f6525d0a2d99",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T05:49:06.160Z",
+                     *           "deletedAt": "2026-11-28T09:54:47.756Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hp8e6dspd9ycn28s7nh",
+                     *         "requestId": "req_01m8gs8efcecrtsaw4smg49w3j",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23178,7 +23186,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -23201,7 +23209,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23211,7 +23219,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23253,15 +23261,15 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mcneg5ard22stbb06wt"
+                     *         "requestId": "req_01m8gs8h8te02vz2zpdsc22tzn"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description How much an item loses that is about the same as its neighbours. */
+                            /** @description Strength of the penalty for items that are similar to their neighbours. */
                             diversity: number;
-                            /** @description Share of places for items that few viewers have met yet. */
+                            /** @description Share of positions given to items that few viewers have seen yet. */
                             exploration: number;
                             model: {
                                 comparison: {
@@ -23271,37 +23279,37 @@ export interface operations {
                                     weights: number;
                                 } | null;
                                 reason: ("not_trained" | "too_few_samples" | "too_few_pages" | "not_better" | "outdated") | null;
-                                /** @description Impressions that it was trained on. */
+                                /** @description Number of impressions that the model was trained on. */
                                 samples: number;
                                 /**
-                                 * @description `learned` is used with an accepted model alone.
+                                 * @description `learned` takes effect only with an accepted model.
                                  * @enum {string}
                                  */
                                 state: "none" | "accepted" | "refused";
                                 trainedAt: string | null;
                             };
                             /**
-                             * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                             * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                              * @enum {string}
                              */
                             objective: "weights" | "learned";
-                            /** @description After so many hours an item counts half as new. */
+                            /** @description Hours after which the recency of an item is halved. */
                             recencyHalfLifeHours: number;
                             /** @description 0 before the first change. */
                             version: number;
-                            /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
+                            /** @description Weights are relative: score = Σ weight·signal / Σ weight. */
                             weights: {
-                                /** @description Completion rate: how often it is watched to its end. */
+                                /** @description Completion rate: share of plays watched to the end. */
                                 completionRate: number;
-                                /** @description Creator affinity: the viewer’s authors. */
+                                /** @description Creator affinity: match with the viewer’s authors. */
                                 creatorAffinity: number;
                                 /** @description Engagement: likes, shares and saves. */
                                 engagement: number;
                                 /** @description Geo relevance: plays in the viewer’s country. */
                                 geoRelevance: number;
-                                /** @description Recency: how new it is. */
+                                /** @description Recency: recency of the item. */
                                 recency: number;
-                                /** @description Topic affinity: the viewer’s topics. */
+                                /** @description Topic affinity: match with the viewer’s topics. */
                                 topicAffinity: number;
                             };
                         };
@@ -23323,7 +23331,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23340,40 +23348,40 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description How much an item loses that is about the same as its neighbours. */
+                    /** @description Strength of the penalty for items that are similar to their neighbours. */
                     diversity?: number;
-                    /** @description Share of places for items that few viewers have met yet. */
+                    /** @description Share of positions given to items that few viewers have seen yet. */
                     exploration?: number;
-                    /** @description Part of the answer. It is ignored here. */
+                    /** @description Part of the response, ignored in requests. */
                     model?: unknown;
                     /**
-                     * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                     * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                      * @enum {string}
                      */
                     objective?: "weights" | "learned";
-                    /** @description After so many hours an item counts half as new. */
+                    /** @description Hours after which the recency of an item is halved. */
                     recencyHalfLifeHours?: number;
-                    /** @description Part of the answer. It is ignored here. */
+                    /** @description Part of the response, ignored in requests. */
                     version?: unknown;
                     weights?: {
-                        /** @description Completion rate: how often it is watched to its end. */
+                        /** @description Completion rate: share of plays watched to the end. */
                         completionRate?: number;
-                        /** @description Creator affinity: the viewer’s authors. */
+                        /** @description Creator affinity: match with the viewer’s authors. */
                         creatorAffinity?: number;
                         /** @description Engagement: likes, shares and saves. */
                         engagement?: number;
                         /** @description Geo relevance: plays in the viewer’s country. */
                         geoRelevance?: number;
-                        /** @description Recency: how new it is. */
+                        /** @description Recency: recency of the item. */
                         recency?: number;
-                        /** @description Topic affinity: the viewer’s topics. */
+                        /** @description Topic affinity: match with the viewer’s topics. */
                         topicAffinity?: number;
                     };
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23383,7 +23391,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23425,15 +23433,15 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mcte1grj978x6y2ksan"
+                     *         "requestId": "req_01m8gs8h91eadbsz346tevyf1p"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description How much an item loses that is about the same as its neighbours. */
+                            /** @description Strength of the penalty for items that are similar to their neighbours. */
                             diversity: number;
-                            /** @description Share of places for items that few viewers have met yet. */
+                            /** @description Share of positions given to items that few viewers have seen yet. */
                             exploration: number;
                             model: {
                                 comparison: {
@@ -23443,37 +23451,37 @@ export interface operations {
                                     weights: number;
                                 } | null;
                                 reason: ("not_trained" | "too_few_samples" | "too_few_pages" | "not_better" | "outdated") | null;
-                                /** @description Impressions that it was trained on. */
+                                /** @description Number of impressions that the model was trained on. */
                                 samples: number;
                                 /**
-                                 * @description `learned` is used with an accepted model alone.
+                                 * @description `learned` takes effect only with an accepted model.
                                  * @enum {string}
                                  */
                                 state: "none" | "accepted" | "refused";
                                 trainedAt: string | null;
                             };
                             /**
-                             * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                             * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                              * @enum {string}
                              */
                             objective: "weights" | "learned";
-                            /** @description After so many hours an item counts half as new. */
+                            /** @description Hours after which the recency of an item is halved. */
                             recencyHalfLifeHours: number;
                             /** @description 0 before the first change. */
                             version: number;
-                            /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
+                            /** @description Weights are relative: score = Σ weight·signal / Σ weight. */
                             weights: {
-                                /** @description Completion rate: how often it is watched to its end. */
+                                /** @description Completion rate: share of plays watched to the end. */
                                 completionRate: number;
-                                /** @description Creator affinity: the viewer’s authors. */
+                                /** @description Creator affinity: match with the viewer’s authors. */
                                 creatorAffinity: number;
                                 /** @description Engagement: likes, shares and saves. */
                                 engagement: number;
                                 /** @description Geo relevance: plays in the viewer’s country. */
                                 geoRelevance: number;
-                                /** @description Recency: how new it is. */
+                                /** @description Recency: recency of the item. */
                                 recency: number;
-                                /** @description Topic affinity: the viewer’s topics. */
+                                /** @description Topic affinity: match with the viewer’s topics. */
                                 topicAffinity: number;
                             };
                         };
@@ -23499,9 +23507,9 @@ export interface operations {
     listRankingConfigVersions: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -23510,7 +23518,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23520,7 +23528,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23556,12 +23564,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
-                     *           "createdAt": "2026-11-28T05:49:12.482Z"
+                     *           "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *           "createdAt": "2026-11-28T09:54:54.899Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6md6e1btnh02ctrc5av2",
+                     *         "requestId": "req_01m8gs8h9re76vppy3nhqrde3b",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23570,30 +23578,30 @@ export interface operations {
                     "application/json": {
                         data: {
                             config: {
-                                /** @description How much an item loses that is about the same as its neighbours. */
+                                /** @description Strength of the penalty for items that are similar to their neighbours. */
                                 diversity: number;
-                                /** @description Share of places for items that few viewers have met yet. */
+                                /** @description Share of positions given to items that few viewers have seen yet. */
                                 exploration: number;
                                 /**
-                                 * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                                 * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                                  * @enum {string}
                                  */
                                 objective: "weights" | "learned";
-                                /** @description After so many hours an item counts half as new. */
+                                /** @description Hours after which the recency of an item is halved. */
                                 recencyHalfLifeHours: number;
-                                /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
+                                /** @description Weights are relative: score = Σ weight·signal / Σ weight. */
                                 weights: {
-                                    /** @description Completion rate: how often it is watched to its end. */
+                                    /** @description Completion rate: share of plays watched to the end. */
                                     completionRate: number;
-                                    /** @description Creator affinity: the viewer’s authors. */
+                                    /** @description Creator affinity: match with the viewer’s authors. */
                                     creatorAffinity: number;
                                     /** @description Engagement: likes, shares and saves. */
                                     engagement: number;
                                     /** @description Geo relevance: plays in the viewer’s country. */
                                     geoRelevance: number;
-                                    /** @description Recency: how new it is. */
+                                    /** @description Recency: recency of the item. */
                                     recency: number;
-                                    /** @description Topic affinity: the viewer’s topics. */
+                                    /** @description Topic affinity: match with the viewer’s topics. */
                                     topicAffinity: number;
                                 };
                             };
@@ -23603,14 +23611,14 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             createdAt: string;
-                            /** @description The key that made it, or the person (`per_…`). */
+                            /** @description The key or the person (`per_…`) that created it. */
                             keyId: string;
                             version: number;
                         }[];
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -23628,7 +23636,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -23638,7 +23646,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23648,7 +23656,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23690,15 +23698,15 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mdje3abyjhq5scaf9pk"
+                     *         "requestId": "req_01m8gs8habesjanf24vxz9kjhp"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description How much an item loses that is about the same as its neighbours. */
+                            /** @description Strength of the penalty for items that are similar to their neighbours. */
                             diversity: number;
-                            /** @description Share of places for items that few viewers have met yet. */
+                            /** @description Share of positions given to items that few viewers have seen yet. */
                             exploration: number;
                             model: {
                                 comparison: {
@@ -23708,37 +23716,37 @@ export interface operations {
                                     weights: number;
                                 } | null;
                                 reason: ("not_trained" | "too_few_samples" | "too_few_pages" | "not_better" | "outdated") | null;
-                                /** @description Impressions that it was trained on. */
+                                /** @description Number of impressions that the model was trained on. */
                                 samples: number;
                                 /**
-                                 * @description `learned` is used with an accepted model alone.
+                                 * @description `learned` takes effect only with an accepted model.
                                  * @enum {string}
                                  */
                                 state: "none" | "accepted" | "refused";
                                 trainedAt: string | null;
                             };
                             /**
-                             * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                             * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                              * @enum {string}
                              */
                             objective: "weights" | "learned";
-                            /** @description After so many hours an item counts half as new. */
+                            /** @description Hours after which the recency of an item is halved. */
                             recencyHalfLifeHours: number;
                             /** @description 0 before the first change. */
                             version: number;
-                            /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
+                            /** @description Weights are relative: score = Σ weight·signal / Σ weight. */
                             weights: {
-                                /** @description Completion rate: how often it is watched to its end. */
+                                /** @description Completion rate: share of plays watched to the end. */
                                 completionRate: number;
-                                /** @description Creator affinity: the viewer’s authors. */
+                                /** @description Creator affinity: match with the viewer’s authors. */
                                 creatorAffinity: number;
                                 /** @description Engagement: likes, shares and saves. */
                                 engagement: number;
                                 /** @description Geo relevance: plays in the viewer’s country. */
                                 geoRelevance: number;
-                                /** @description Recency: how new it is. */
+                                /** @description Recency: recency of the item. */
                                 recency: number;
-                                /** @description Topic affinity: the viewer’s topics. */
+                                /** @description Topic affinity: match with the viewer’s topics. */
                                 topicAffinity: number;
                             };
                         };
@@ -23761,7 +23769,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -23781,35 +23789,35 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description Each over the current configuration; {} is the current one. */
+                    /** @description Each is merged over the current configuration; {} is the current configuration. */
                     configs: {
-                        /** @description How much an item loses that is about the same as its neighbours. */
+                        /** @description Strength of the penalty for items that are similar to their neighbours. */
                         diversity?: number;
-                        /** @description Share of places for items that few viewers have met yet. */
+                        /** @description Share of positions given to items that few viewers have seen yet. */
                         exploration?: number;
-                        /** @description Part of the answer. It is ignored here. */
+                        /** @description Part of the response, ignored in requests. */
                         model?: unknown;
                         /**
-                         * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                         * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                          * @enum {string}
                          */
                         objective?: "weights" | "learned";
-                        /** @description After so many hours an item counts half as new. */
+                        /** @description Hours after which the recency of an item is halved. */
                         recencyHalfLifeHours?: number;
-                        /** @description Part of the answer. It is ignored here. */
+                        /** @description Part of the response, ignored in requests. */
                         version?: unknown;
                         weights?: {
-                            /** @description Completion rate: how often it is watched to its end. */
+                            /** @description Completion rate: share of plays watched to the end. */
                             completionRate?: number;
-                            /** @description Creator affinity: the viewer’s authors. */
+                            /** @description Creator affinity: match with the viewer’s authors. */
                             creatorAffinity?: number;
                             /** @description Engagement: likes, shares and saves. */
                             engagement?: number;
                             /** @description Geo relevance: plays in the viewer’s country. */
                             geoRelevance?: number;
-                            /** @description Recency: how new it is. */
+                            /** @description Recency: recency of the item. */
                             recency?: number;
-                            /** @description Topic affinity: the viewer’s topics. */
+                            /** @description Topic affinity: match with the viewer’s topics. */
                             topicAffinity?: number;
                         };
                     }[];
@@ -23821,7 +23829,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23831,7 +23839,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -23869,10 +23877,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a220b3-50d1-722c-b220-3a78c8f08652",
-                     *                 "score": 0.6999990720019653,
+                     *                 "contentId": "01a22194-448e-756c-8202-9de693c59f32",
+                     *                 "score": 0.6999991536091599,
                      *                 "signals": {
-                     *                   "recency": 0.9999976800049132,
+                     *                   "recency": 0.9999978840228992,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23882,10 +23890,10 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a220b3-373b-72fc-b239-548c2efd312b",
-                     *                 "score": 0.6999780503476827,
+                     *                 "contentId": "01a22194-2722-73c6-9562-e7506b420fa0",
+                     *                 "score": 0.6999749840916343,
                      *                 "signals": {
-                     *                   "recency": 0.9999451258692065,
+                     *                   "recency": 0.9999374602290853,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23913,10 +23921,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a220b3-50d1-722c-b220-3a78c8f08652",
-                     *                 "score": 0.6999990720019653,
+                     *                 "contentId": "01a22194-448e-756c-8202-9de693c59f32",
+                     *                 "score": 0.6999991536091599,
                      *                 "signals": {
-                     *                   "recency": 0.9999976800049132,
+                     *                   "recency": 0.9999978840228992,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23926,10 +23934,10 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a220b3-373b-72fc-b239-548c2efd312b",
-                     *                 "score": 0.6999780503476827,
+                     *                 "contentId": "01a22194-2722-73c6-9562-e7506b420fa0",
+                     *                 "score": 0.6999749840916343,
                      *                 "signals": {
-                     *                   "recency": 0.9999451258692065,
+                     *                   "recency": 0.9999374602290853,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23943,7 +23951,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mfdey7btdeghafaxjng"
+                     *         "requestId": "req_01m8gs8hcderasx4ndzqn4m40f"
                      *       }
                      *     }
                      */
@@ -23951,30 +23959,30 @@ export interface operations {
                         data: {
                             feeds: {
                                 config: {
-                                    /** @description How much an item loses that is about the same as its neighbours. */
+                                    /** @description Strength of the penalty for items that are similar to their neighbours. */
                                     diversity: number;
-                                    /** @description Share of places for items that few viewers have met yet. */
+                                    /** @description Share of positions given to items that few viewers have seen yet. */
                                     exploration: number;
                                     /**
-                                     * @description What a score says: `weights`, the weighted signals; `learned`, what a model expects the viewer to watch. Without an accepted model `learned` is as `weights`.
+                                     * @description How scores are computed: `weights` from the weighted signals; `learned` from what a model predicts the viewer will watch. Without an accepted model, `learned` behaves like `weights`.
                                      * @enum {string}
                                      */
                                     objective: "weights" | "learned";
-                                    /** @description After so many hours an item counts half as new. */
+                                    /** @description Hours after which the recency of an item is halved. */
                                     recencyHalfLifeHours: number;
-                                    /** @description They are compared with each other: score = Σ weight·signal / Σ weight. */
+                                    /** @description Weights are relative: score = Σ weight·signal / Σ weight. */
                                     weights: {
-                                        /** @description Completion rate: how often it is watched to its end. */
+                                        /** @description Completion rate: share of plays watched to the end. */
                                         completionRate: number;
-                                        /** @description Creator affinity: the viewer’s authors. */
+                                        /** @description Creator affinity: match with the viewer’s authors. */
                                         creatorAffinity: number;
                                         /** @description Engagement: likes, shares and saves. */
                                         engagement: number;
                                         /** @description Geo relevance: plays in the viewer’s country. */
                                         geoRelevance: number;
-                                        /** @description Recency: how new it is. */
+                                        /** @description Recency: recency of the item. */
                                         recency: number;
-                                        /** @description Topic affinity: the viewer’s topics. */
+                                        /** @description Topic affinity: match with the viewer’s topics. */
                                         topicAffinity: number;
                                     };
                                 };
@@ -24015,9 +24023,9 @@ export interface operations {
     listRankingRules: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -24026,7 +24034,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24036,7 +24044,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24057,7 +24065,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mdxe4y97w0dhpy9gs4q",
+                     *         "requestId": "req_01m8gs8haneqe8w94n549f89x8",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24078,7 +24086,7 @@ export interface operations {
                                 author?: string;
                                 contentId?: string;
                                 section?: string;
-                                /** @description Any of them. */
+                                /** @description Items with any of these tags. */
                                 tags?: string[];
                             };
                             position: number | null;
@@ -24095,7 +24103,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -24113,7 +24121,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24134,17 +24142,17 @@ export interface operations {
                  */
                 "application/json": {
                     endsAt?: string | null;
-                    /** @description What the order takes the score times: above 1 for a boost, below 1 to suppress. */
+                    /** @description Factor by which the score is multiplied: above 1 for a boost, below 1 to suppress. */
                     factor?: number;
-                    /** @description All that is named must match. */
+                    /** @description All given conditions must match. */
                     match: {
                         author?: string;
                         contentId?: string;
                         section?: string;
-                        /** @description Any of them. */
+                        /** @description Items with any of these tags. */
                         tags?: string[];
                     };
-                    /** @description The place in the session, from 0. For pins. */
+                    /** @description Position in the feed session, starting at 0. Only for pins. */
                     position?: number;
                     startsAt?: string | null;
                     /** @enum {string} */
@@ -24153,7 +24161,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24163,7 +24171,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24183,7 +24191,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gb6me9e4v8fpy8fb60ytgh",
+                     *         "id": "rul_01m8gs8hb0ej2svpcw8txa97a0",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24194,11 +24202,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T05:49:12.524Z",
-                     *         "updatedAt": "2026-11-28T05:49:12.524Z"
+                     *         "createdAt": "2026-11-28T09:54:54.947Z",
+                     *         "updatedAt": "2026-11-28T09:54:54.947Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6me3e9y89kk8wasfw23z"
+                     *         "requestId": "req_01m8gs8hate9gtg3jeznmfdcve"
                      *       }
                      *     }
                      */
@@ -24217,7 +24225,7 @@ export interface operations {
                                 author?: string;
                                 contentId?: string;
                                 section?: string;
-                                /** @description Any of them. */
+                                /** @description Items with any of these tags. */
                                 tags?: string[];
                             };
                             position: number | null;
@@ -24254,7 +24262,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24264,7 +24272,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24274,7 +24282,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24294,11 +24302,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gb6mf2e9q9q8dz32ay4c91",
+                     *         "id": "rul_01m8gs8hbyessrwnemfwqvpdej",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mf7ewdr86ysachjyrzh"
+                     *         "requestId": "req_01m8gs8hc3eekrwwyk3shejbnm"
                      *       }
                      *     }
                      */
@@ -24327,7 +24335,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24345,12 +24353,12 @@ export interface operations {
                 "application/json": {
                     endsAt?: string | null;
                     factor?: number | null;
-                    /** @description All that is named must match. */
+                    /** @description All given conditions must match. */
                     match?: {
                         author?: string;
                         contentId?: string;
                         section?: string;
-                        /** @description Any of them. */
+                        /** @description Items with any of these tags. */
                         tags?: string[];
                     };
                     position?: number | null;
@@ -24361,7 +24369,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24371,7 +24379,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24391,7 +24399,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gb6megeagrvagw56rgqqq5",
+                     *         "id": "rul_01m8gs8hb8e0dr4vqexwsefdm7",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24402,11 +24410,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T05:49:12.530Z",
-                     *         "updatedAt": "2026-11-28T05:49:12.542Z"
+                     *         "createdAt": "2026-11-28T09:54:54.955Z",
+                     *         "updatedAt": "2026-11-28T09:54:54.968Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6memetabfv3w8q2g7gm4"
+                     *         "requestId": "req_01m8gs8hbee1bscn63ekqt096f"
                      *       }
                      *     }
                      */
@@ -24425,7 +24433,7 @@ export interface operations {
                                 author?: string;
                                 contentId?: string;
                                 section?: string;
-                                /** @description Any of them. */
+                                /** @description Items with any of these tags. */
                                 tags?: string[];
                             };
                             position: number | null;
@@ -24468,7 +24476,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24478,7 +24486,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24501,7 +24509,7 @@ export interface operations {
                      *         {
                      *           "name": "recency",
                      *           "label": "Recency",
-                     *           "description": "how new it is",
+                     *           "description": "recency of the item",
                      *           "defaultWeight": 0.25,
                      *           "maxWeight": 1000
                      *         },
@@ -24514,14 +24522,14 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6mckeqj8kfz5v527edmm"
+                     *         "requestId": "req_01m8gs8h8rerxsxfw3ka45jttr"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             defaultWeight: number;
-                            /** @description In a few words, after the label. */
+                            /** @description A short explanation shown after the label. */
                             description: string;
                             label: string;
                             maxWeight: number;
@@ -24545,9 +24553,9 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 personId?: string;
             };
@@ -24557,7 +24565,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24567,7 +24575,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24588,36 +24596,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8gb6hbsek48fnepmd56etpy",
+                     *           "id": "ses_01m8gs8e5me5arrjd08krq7at5",
                      *           "person": {
-                     *             "id": "per_01m8gb6hbmeb6tmjk3c3ecc2x2",
+                     *             "id": "per_01m8gs8e5fe3p9nxs0z0zzw5r9",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T05:49:09.370Z",
-                     *           "lastUsedAt": "2026-11-28T05:49:09.369Z",
-                     *           "expiresAt": "2026-11-28T17:49:09.369Z",
+                     *           "createdAt": "2026-11-28T09:54:51.700Z",
+                     *           "lastUsedAt": "2026-11-28T09:54:51.700Z",
+                     *           "expiresAt": "2026-11-28T21:54:51.700Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8gb6h4qexyb3hp4yhxecqg9",
+                     *           "id": "ses_01m8gs8dyye7hbqstbkn54yb6y",
                      *           "person": {
-                     *             "id": "per_01m8gb6h4jenv8k85s67tgfjvk",
+                     *             "id": "per_01m8gs8dyve46spgvq70ktj4c2",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T05:49:09.143Z",
-                     *           "lastUsedAt": "2026-11-28T05:49:09.143Z",
-                     *           "expiresAt": "2026-11-28T17:49:09.143Z",
+                     *           "createdAt": "2026-11-28T09:54:51.487Z",
+                     *           "lastUsedAt": "2026-11-28T09:54:51.487Z",
+                     *           "expiresAt": "2026-11-28T21:54:51.487Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hc1e2evneh697rc51a4",
+                     *         "requestId": "req_01m8gs8e61e1zrpzwg76jd59nt",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24628,7 +24636,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -24648,7 +24656,7 @@ export interface operations {
                 personId: string;
             };
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -24656,7 +24664,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24666,7 +24674,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24687,11 +24695,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8gb6heaek3rtbaqha86sm98"
+                     *           "ses_01m8gs8e83ebbva1kne9hfejq8"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6heme7qv5ejtaacbsdps"
+                     *         "requestId": "req_01m8gs8e8becj9ct4v4nfm3arw"
                      *       }
                      *     }
                      */
@@ -24717,7 +24725,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24727,7 +24735,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24737,7 +24745,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24758,11 +24766,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8gb6hgaenn83deezmajtf1e"
+                     *           "ses_01m8gs8ea1ekbshmybxn264dk0"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hgsemg93wj24fa3t6mj"
+                     *         "requestId": "req_01m8gs8eacer99gkwna46jb5n7"
                      *       }
                      *     }
                      */
@@ -24788,9 +24796,9 @@ export interface operations {
     listSettings: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -24799,7 +24807,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24809,7 +24817,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24832,11 +24840,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T05:49:09.715Z"
+                     *           "updatedAt": "2026-11-28T09:54:52.022Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hqcerfvyhk4x8a2p01e",
+                     *         "requestId": "req_01m8gs8eg9ev1s4y9xpdjhbqxn",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24851,13 +24859,13 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             updatedAt: string;
-                            /** @description Of a setting a scalar; of a flag any JSON. */
+                            /** @description A scalar for a setting, any JSON for a flag. */
                             value: unknown;
                         }[];
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -24883,7 +24891,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24893,7 +24901,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24915,10 +24923,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T05:49:09.756Z"
+                     *         "updatedAt": "2026-11-28T09:54:52.054Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hr7efgspb2tde8g3gbp"
+                     *         "requestId": "req_01m8gs8ehhe36ta21xscgz1fnx"
                      *       }
                      *     }
                      */
@@ -24931,7 +24939,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             updatedAt: string;
-                            /** @description Of a setting a scalar; of a flag any JSON. */
+                            /** @description A scalar for a setting, any JSON for a flag. */
                             value: unknown;
                         };
                         meta?: {
@@ -24953,7 +24961,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -24970,13 +24978,13 @@ export interface operations {
                  *     }
                  */
                 "application/json": {
-                    /** @description A setting takes a string, a number or a boolean; a flag any JSON. */
+                    /** @description A setting takes a string, a number or a boolean; a flag takes any JSON. */
                     value: unknown;
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -24986,7 +24994,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25008,10 +25016,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T05:49:09.772Z"
+                     *         "updatedAt": "2026-11-28T09:54:52.092Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hrce1frbs8scw254ec1"
+                     *         "requestId": "req_01m8gs8ehveywrqa6t1wgzbh62"
                      *       }
                      *     }
                      */
@@ -25024,7 +25032,7 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             updatedAt: string;
-                            /** @description Of a setting a scalar; of a flag any JSON. */
+                            /** @description A scalar for a setting, any JSON for a flag. */
                             value: unknown;
                         };
                         meta?: {
@@ -25051,7 +25059,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25062,7 +25070,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25072,7 +25080,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25096,7 +25104,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hs4e1jaqfzq36hbt1y1"
+                     *         "requestId": "req_01m8gs8ejmedr91j0zq6y2e2mz"
                      *       }
                      *     }
                      */
@@ -25136,7 +25144,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25146,7 +25154,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25166,7 +25174,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a220b3-2c94-7029-aef3-52ef48b639af",
+                     *         "id": "01a22194-1c89-74da-ae4c-a2c0224d20be",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25205,11 +25213,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T05:49:02.996Z",
-                     *         "updatedAt": "2026-11-28T05:49:03.024Z"
+                     *         "createdAt": "2026-11-28T09:54:44.489Z",
+                     *         "updatedAt": "2026-11-28T09:54:44.514Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6b4wecnbc8w98vj1enje"
+                     *         "requestId": "req_01m8gs874je6r9vfs6349ew2cz"
                      *       }
                      *     }
                      */
@@ -25243,7 +25251,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25253,7 +25261,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25275,19 +25283,19 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T05:49:09.649Z",
+                     *         "requestedAt": "2026-11-28T09:54:51.957Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hmyek8szq3gyn3b2d6h"
+                     *         "requestId": "req_01m8gs8ee2en7vwmem14kanqtr"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Blocks of the event log that were searched so far. */
+                            /** @description Number of event log blocks searched so far. */
                             blocksRead: number;
                             completedAt: string | null;
                             eventsRemoved: number;
@@ -25320,7 +25328,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25330,7 +25338,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25340,7 +25348,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25362,19 +25370,19 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T05:49:09.637Z",
+                     *         "requestedAt": "2026-11-28T09:54:51.945Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hm1e9stdbvrxkdm40x6"
+                     *         "requestId": "req_01m8gs8ed3ekrv9xskaqkny8qp"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Blocks of the event log that were searched so far. */
+                            /** @description Number of event log blocks searched so far. */
                             blocksRead: number;
                             completedAt: string | null;
                             eventsRemoved: number;
@@ -25414,7 +25422,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25424,7 +25432,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25446,19 +25454,19 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T05:49:09.687Z",
+                     *         "requestedAt": "2026-11-28T09:54:51.996Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hp0et081n165s7gjpx9"
+                     *         "requestId": "req_01m8gs8ef3evhbj1ewcw96qyd0"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Blocks of the event log that were searched so far. */
+                            /** @description Number of event log blocks searched so far. */
                             blocksRead: number;
                             completedAt: string | null;
                             eventsRemoved: number;
@@ -25492,7 +25500,7 @@ export interface operations {
                 userId: string;
             };
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -25500,7 +25508,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25510,7 +25518,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25532,19 +25540,19 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T05:49:09.677Z",
+                     *         "requestedAt": "2026-11-28T09:54:51.982Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6hnaeketfamgp8at6n1s"
+                     *         "requestId": "req_01m8gs8ee9ewmbd840qavmpfpn"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Blocks of the event log that were searched so far. */
+                            /** @description Number of event log blocks searched so far. */
                             blocksRead: number;
                             completedAt: string | null;
                             eventsRemoved: number;
@@ -25581,7 +25589,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25591,7 +25599,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25612,7 +25620,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6av8etmtkmfbmganadtr",
+                     *         "requestId": "req_01m8gs86vred0vvwm2zm5q7qv3",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25623,7 +25631,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -25641,7 +25649,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -25660,7 +25668,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25670,7 +25678,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25690,14 +25698,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gb6avfee3a8hgfthpjj4bk",
+                     *         "id": "vky_01m8gs86w4em3td7szkys7kjqc",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T05:49:02.704Z",
+                     *         "createdAt": "2026-11-28T09:54:44.229Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk__On0mnDtwjJfyXIvOqhe_-R5o9Z1-X6VEWYTkswwNTw"
+                     *         "key": "rf_vk_SOsiaPiO7Rz9VUlhx-B31gtIPSfiH1hiLH5soN4w7X4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6avbeqmta5ha27e0xghv"
+                     *         "requestId": "req_01m8gs86vyeg1sxs81h7dxz26g"
                      *       }
                      *     }
                      */
@@ -25726,7 +25734,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25736,7 +25744,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25746,7 +25754,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25766,13 +25774,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gb6awge3csz1z85v5zcxch",
+                     *         "id": "vky_01m8gs86x4e83vxe98pz87dxen",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T05:49:02.736Z",
+                     *         "createdAt": "2026-11-28T09:54:44.260Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6awke6armm9f817rr1bh"
+                     *         "requestId": "req_01m8gs86x7ek4a5res3zph9qht"
                      *       }
                      *     }
                      */
@@ -25797,7 +25805,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -25822,7 +25830,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25832,7 +25840,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25852,15 +25860,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gb6aw7edy8vmny9ce8x9rm",
+                     *         "id": "vky_01m8gs86wwea28t0rd00rf2j43",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T05:49:02.728Z",
+                     *         "createdAt": "2026-11-28T09:54:44.253Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_M6zNntX9A-mNokWMFF2eRdp-gadzUsIqAWat01-_hQI",
-                     *         "replaces": "vky_01m8gb6avpezzb7rwf8aa7bank"
+                     *         "key": "rf_vk_QZJyXH7-NqHo4LCAQsMrcH2KTdhr72DH5VrfJFRiGfM",
+                     *         "replaces": "vky_01m8gs86whezpbj1m88b32k1m4"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6avwe13rp9ys8fppgehn"
+                     *         "requestId": "req_01m8gs86wpe60rv70z63pmt1s9"
                      *       }
                      *     }
                      */
@@ -25895,7 +25903,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25905,7 +25913,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -25927,7 +25935,7 @@ export interface operations {
                      *       "data": [
                      *         {
                      *           "event": "audit.recorded",
-                     *           "description": "The audit log has a new entry. Only webhooks that name `audit.recorded` or `audit.*` get it.",
+                     *           "description": "The audit log has a new entry. Sent only to webhooks that subscribe to `audit.recorded` or `audit.*`.",
                      *           "schema": {
                      *             "type": "object",
                      *             "required": [
@@ -26040,12 +26048,12 @@ export interface operations {
                      *               },
                      *               "id": {
                      *                 "type": "string",
-                     *                 "description": "Of the event; from payload version 2 on."
+                     *                 "description": "Id of the event, from payload version 2 on."
                      *               },
                      *               "test": {
                      *                 "type": "boolean",
                      *                 "const": true,
-                     *                 "description": "Made up: a test send, or an event that was triggered."
+                     *                 "description": "Whether this is a test send or a triggered event with sample data."
                      *               }
                      *             }
                      *           },
@@ -26130,12 +26138,12 @@ export interface operations {
                      *               },
                      *               "id": {
                      *                 "type": "string",
-                     *                 "description": "Of the event; from payload version 2 on."
+                     *                 "description": "Id of the event, from payload version 2 on."
                      *               },
                      *               "test": {
                      *                 "type": "boolean",
                      *                 "const": true,
-                     *                 "description": "Made up: a test send, or an event that was triggered."
+                     *                 "description": "Whether this is a test send or a triggered event with sample data."
                      *               }
                      *             }
                      *           },
@@ -26153,7 +26161,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gg4exqr35yfeez4c93w"
+                     *         "requestId": "req_01m8gs8dd7eeea8a9gyr8eyzg9"
                      *       }
                      *     }
                      */
@@ -26201,7 +26209,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26211,7 +26219,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26232,42 +26240,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "a775fa3b-0da8-4612-ae59-5c79d73df128",
+                     *           "id": "69ffd579-c12d-4746-928a-de81c2167ac5",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8gb6adkedfbpz7x24tj1br8",
+                     *             "auditId": "aud_01m8gs869qeqsskbbcedhxapqc",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *               "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a220b3-2986-7078-9107-b685ba4a7b57",
-                     *             "requestId": "req_01m8gb6a6jerc8eyggh5q1bj67"
+                     *             "resourceId": "01a22194-18ed-7452-a226-6df27a0f0795",
+                     *             "requestId": "req_01m8gs860wed4vm5en8cqw0wht"
                      *           },
-                     *           "timestamp": "2026-11-28T05:49:02.215Z"
+                     *           "timestamp": "2026-11-28T09:54:43.569Z"
                      *         },
                      *         {
-                     *           "id": "158d5950-e4c0-417b-98f1-7ad67a018cfd",
+                     *           "id": "90a6e457-48d2-494f-82bd-53e89d80275b",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8gb6ae7eay806397d3yfdv2",
+                     *             "auditId": "aud_01m8gs868nepr9qexmdpkvb29c",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8gb69p3e16rsjab34y6nzsm",
+                     *               "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a220b3-2988-7607-a95a-8f6757b1ec02",
-                     *             "requestId": "req_01m8gb6a6sek9rcg8ykq71tywc"
+                     *             "resourceId": "01a22194-18f6-76e9-84f3-8fe3c71e8503",
+                     *             "requestId": "req_01m8gs8616etdahx6kz2ay8zmp"
                      *           },
-                     *           "timestamp": "2026-11-28T05:49:02.217Z"
+                     *           "timestamp": "2026-11-28T09:54:43.575Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gg7e5v8ctndv6z4pxch"
+                     *         "requestId": "req_01m8gs8ddcerst82y1kf9szb9k"
                      *       }
                      *     }
                      */
@@ -26280,7 +26288,7 @@ export interface operations {
                             event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
                             id: string;
                             /**
-                             * @description Made up by a trigger.
+                             * @description Whether the event was triggered with sample data.
                              * @enum {boolean}
                              */
                             test?: true;
@@ -26309,7 +26317,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26324,17 +26332,17 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description The kind to make up an event of.
+                     * @description The kind of event to trigger.
                      * @enum {string}
                      */
                     event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
-                    /** @description Who receives it. Left out: no webhook. */
+                    /** @description Webhooks that receive the event. Default: none. */
                     webhookIds?: string[];
                 };
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26344,7 +26352,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26368,13 +26376,13 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ggfee89aves1ktekq33"
+                     *         "requestId": "req_01m8gs8ddmeqa89xrdvkrfeqmb"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description How many webhooks receive it. */
+                            /** @description Number of webhooks that receive the event. */
                             deliveries: number;
                             /** @enum {string} */
                             event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
@@ -26401,10 +26409,10 @@ export interface operations {
     listWebhookPortalLinks: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
                 customer?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -26413,7 +26421,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26423,7 +26431,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26444,7 +26452,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gy1ewa954q7n37a0k52",
+                     *         "requestId": "req_01m8gs8dsfedyapqm24n8ehk6y",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26455,7 +26463,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -26473,7 +26481,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26497,7 +26505,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26507,7 +26515,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26527,14 +26535,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8gb6gyceyj9h7365xqp8mbk",
+                     *         "id": "whl_01m8gs8dstebgb8mgd2aq10nzq",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T05:49:08.940Z",
-                     *         "expiresAt": "2026-11-28T06:49:08.940Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_GcnHREhJ9YNLiy4SHFcwkPYWZ9txSPj2kmmxMyozYAc"
+                     *         "createdAt": "2026-11-28T09:54:51.322Z",
+                     *         "expiresAt": "2026-11-28T10:54:51.322Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_hRAEO3bd-BbYSTlHI_CdsPo1ccu6Gldvg29UTQ25xsA"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gy6effsa93cxx9j3c0r"
+                     *         "requestId": "req_01m8gs8dsneaarvh5zbgrdsqkr"
                      *       }
                      *     }
                      */
@@ -26555,7 +26563,7 @@ export interface operations {
                             expiresAt: string;
                             /** @example whl_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
-                            /** @description Shown in this answer only. */
+                            /** @description Shown only in this response. */
                             url: string;
                         };
                         meta?: {
@@ -26581,7 +26589,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -26591,7 +26599,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26601,7 +26609,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26621,11 +26629,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8gb6gymem7ayr34cjrjehjq",
+                     *         "id": "whl_01m8gs8dt0ee7sqz3wgmy7cxfv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gyqe7nbtsmqkq4rt4hj"
+                     *         "requestId": "req_01m8gs8dt3evbaqt32kz9t5zc8"
                      *       }
                      *     }
                      */
@@ -26653,9 +26661,9 @@ export interface operations {
     listWebhooks: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
             };
             header?: never;
@@ -26664,7 +26672,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26674,7 +26682,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26695,7 +26703,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6ggwevesykfjq98gh4bd",
+                     *         "requestId": "req_01m8gs8ddtez4b5nfea3q3za5y",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26706,7 +26714,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -26724,7 +26732,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -26754,7 +26762,7 @@ export interface operations {
                     } | {
                         password?: string;
                         /**
-                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @description Subject of a JetStream stream. `{event}` is replaced by the kind.
                          * @example reelfeed.{event}
                          */
                         subject: string;
@@ -26763,10 +26771,10 @@ export interface operations {
                         type: "nats";
                         username?: string;
                     } | {
-                        /** @description Left out: the default exchange. */
+                        /** @description Default: the default exchange. */
                         exchange?: string;
                         password?: string;
-                        /** @description `{event}` stands for the kind. */
+                        /** @description `{event}` is replaced by the kind. */
                         routingKey: string;
                         /** @enum {string} */
                         type: "rabbitmq";
@@ -26780,7 +26788,7 @@ export interface operations {
                         /** @enum {string} */
                         type: "s3";
                     }) | null;
-                    /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
+                    /** @description The kinds of events that the webhook receives. `content.*` stands for all kinds with that prefix, `*` for all kinds. */
                     events: ("audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "audit.*" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
                     filter?: {
                         [key: string]: {
@@ -26813,7 +26821,7 @@ export interface operations {
                     signature?: ("hmac" | "ed25519") | null;
                     timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
+                     * @description Where events are sent: https, to a public address. Other destinations use their own schemes.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url: string;
@@ -26821,7 +26829,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26831,7 +26839,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -26851,7 +26859,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gjdegha0ddn89svj1we",
+                     *         "id": "whk_01m8gs8dewenj97et9cp0e2haw",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26879,12 +26887,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T05:49:08.556Z",
-                     *         "webhookId": "whk_01m8gb6gjdegha0ddn89svj1we",
+                     *         "createdAt": "2026-11-28T09:54:50.970Z",
+                     *         "webhookId": "whk_01m8gs8dewenj97et9cp0e2haw",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gh4ejx8ma2j57nrpe54"
+                     *         "requestId": "req_01m8gs8ddze7xbv6p5zxxwf6g6"
                      *       }
                      *     }
                      */
@@ -26913,7 +26921,7 @@ export interface operations {
                                 type: "https";
                             } | {
                                 /**
-                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @description Subject of a JetStream stream. `{event}` is replaced by the kind.
                                  * @example reelfeed.{event}
                                  */
                                 subject: string;
@@ -26922,7 +26930,7 @@ export interface operations {
                                 username?: string;
                             } | {
                                 exchange: string;
-                                /** @description `{event}` stands for the kind. */
+                                /** @description `{event}` is replaced by the kind. */
                                 routingKey: string;
                                 /** @enum {string} */
                                 type: "rabbitmq";
@@ -26954,9 +26962,9 @@ export interface operations {
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
-                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            /** @description Subscribed kinds whose events can never match the filter. */
                             neverMatches: string[];
-                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            /** @description Email addresses to notify when the webhook keeps failing and when it is disabled. */
                             notify: string[];
                             oauth: {
                                 audience?: string;
@@ -26965,16 +26973,16 @@ export interface operations {
                                 tokenUrl: string;
                             } | null;
                             orderedBy: "contentId" | null;
-                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            /** @description Version of the body format; see the guide. A webhook keeps its version until it is changed. */
                             payloadVersion: number;
-                            /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
+                            /** @description Time until which deliveries are also signed with the previous secret; null if they are not. */
                             previousSecretExpiresAt: string | null;
                             publicKey: string | null;
                             rateLimit: number | null;
                             retrySchedule: number[] | null;
-                            /** @description Seconds for which a replaced secret signs as well. */
+                            /** @description Seconds for which a previous secret also signs deliveries. */
                             rotationOverlap: number;
-                            /** @description Signs the deliveries. Shown in this answer only. */
+                            /** @description Secret that signs the deliveries, shown only in this response. */
                             secret: string;
                             /**
                              * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
@@ -26983,7 +26991,7 @@ export interface operations {
                             signature: "hmac" | "ed25519";
                             /** @enum {string} */
                             status: "active" | "disabled";
-                            /** @description Seconds that an attempt may take in all. */
+                            /** @description Timeout of an attempt in seconds. */
                             timeout: number;
                             url: string;
                             /** @description The same as `id`. */
@@ -27019,7 +27027,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27029,7 +27037,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27049,7 +27057,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gjpehk8j679hjd6s8dx",
+                     *         "id": "whk_01m8gs8df3en69g05ja4902tnw",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27077,7 +27085,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T05:49:08.565Z",
+                     *         "createdAt": "2026-11-28T09:54:50.978Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27086,7 +27094,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gm3e6rs245q378mvrrt"
+                     *         "requestId": "req_01m8gs8dgce4gre9ymcs9x6mbc"
                      *       }
                      *     }
                      */
@@ -27115,7 +27123,7 @@ export interface operations {
                                 type: "https";
                             } | {
                                 /**
-                                 * @description Of a JetStream stream. `{event}` stands for the kind.
+                                 * @description Subject of a JetStream stream. `{event}` is replaced by the kind.
                                  * @example reelfeed.{event}
                                  */
                                 subject: string;
@@ -27124,7 +27132,7 @@ export interface operations {
                                 username?: string;
                             } | {
                                 exchange: string;
-                                /** @description `{event}` stands for the kind. */
+                                /** @description `{event}` is replaced by the kind. */
                                 routingKey: string;
                                 /** @enum {string} */
                                 type: "rabbitmq";
@@ -27156,9 +27164,9 @@ export interface operations {
                             headerNames: string[];
                             /** @example whk_01kabc5m8nfe8v8q1m2vr5t9zd */
                             id: string;
-                            /** @description Kinds that it subscribes to and whose events never pass the filter. */
+                            /** @description Subscribed kinds whose events can never match the filter. */
                             neverMatches: string[];
-                            /** @description Who is told by mail when the webhook keeps failing and when it is disabled. */
+                            /** @description Email addresses to notify when the webhook keeps failing and when it is disabled. */
                             notify: string[];
                             oauth: {
                                 audience?: string;
@@ -27167,14 +27175,14 @@ export interface operations {
                                 tokenUrl: string;
                             } | null;
                             orderedBy: "contentId" | null;
-                            /** @description Form of the body: see the guide. A webhook keeps its own until it is changed. */
+                            /** @description Version of the body format; see the guide. A webhook keeps its version until it is changed. */
                             payloadVersion: number;
-                            /** @description Until when deliveries are also signed with the replaced secret; null when they are not. */
+                            /** @description Time until which deliveries are also signed with the previous secret; null if they are not. */
                             previousSecretExpiresAt: string | null;
                             publicKey: string | null;
                             rateLimit: number | null;
                             retrySchedule: number[] | null;
-                            /** @description Seconds for which a replaced secret signs as well. */
+                            /** @description Seconds for which a previous secret also signs deliveries. */
                             rotationOverlap: number;
                             /**
                              * @description With `ed25519`, deliveries also carry a signature that receivers verify with `publicKey`.
@@ -27182,16 +27190,16 @@ export interface operations {
                              */
                             signature: "hmac" | "ed25519";
                             stats: {
-                                /** @description All their attempts are used. */
+                                /** @description Number of deliveries whose attempts are exhausted. */
                                 failedDeliveries: number;
                                 lastDeliveryAt: string | null;
                                 successfulDeliveries: number;
-                                /** @description Pending ones included. */
+                                /** @description Number of deliveries, including pending ones. */
                                 totalDeliveries: number;
                             };
                             /** @enum {string} */
                             status: "active" | "disabled";
-                            /** @description Seconds that an attempt may take in all. */
+                            /** @description Timeout of an attempt in seconds. */
                             timeout: number;
                             url: string;
                         };
@@ -27214,7 +27222,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -27224,7 +27232,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27234,7 +27242,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27254,11 +27262,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gp7erasz8nv41qgy7v7",
+                     *         "id": "whk_01m8gs8dj6eksvtefhb1vt539g",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gpbecqtm7m9x4xnnc7c"
+                     *         "requestId": "req_01m8gs8djaee69gv797qr0fn7e"
                      *       }
                      *     }
                      */
@@ -27287,7 +27295,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -27315,7 +27323,7 @@ export interface operations {
                     } | {
                         password?: string;
                         /**
-                         * @description Of a JetStream stream. `{event}` stands for the kind.
+                         * @description Subject of a JetStream stream. `{event}` is replaced by the kind.
                          * @example reelfeed.{event}
                          */
                         subject: string;
@@ -27324,10 +27332,10 @@ export interface operations {
                         type: "nats";
                         username?: string;
                     } | {
-                        /** @description Left out: the default exchange. */
+                        /** @description Default: the default exchange. */
                         exchange?: string;
                         password?: string;
-                        /** @description `{event}` stands for the kind. */
+                        /** @description `{event}` is replaced by the kind. */
                         routingKey: string;
                         /** @enum {string} */
                         type: "rabbitmq";
@@ -27341,7 +27349,7 @@ export interface operations {
                         /** @enum {string} */
                         type: "s3";
                     }) | null;
-                    /** @description The kinds of events that the webhook receives; `content.*` stands for all kinds of a subject, `*` for all. */
+                    /** @description The kinds of events that the webhook receives. `content.*` stands for all kinds with that prefix, `*` for all kinds. */
                     events?: ("audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended" | "audit.*" | "content.*" | "bulk_job.*" | "webhook.*" | "experiment.*" | "analytics.*" | "events.*" | "export.*" | "live_stream.*" | "*")[];
                     filter?: {
                         [key: string]: {
@@ -27373,13 +27381,13 @@ export interface operations {
                     rotationOverlap?: number | null;
                     signature?: ("hmac" | "ed25519") | null;
                     /**
-                     * @description While disabled, nothing is sent.
+                     * @description Nothing is sent while the webhook is disabled.
                      * @enum {string}
                      */
                     status?: "active" | "disabled";
                     timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address. Other destinations have schemes of their own.
+                     * @description Where events are sent: https, to a public address. Other destinations use their own schemes.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url?: string;
@@ -27387,7 +27395,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27397,7 +27405,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27417,7 +27425,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gmbe14v6hnk4axd7zjh",
+                     *         "id": "whk_01m8gs8dgkecwac3nf053e6m2c",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27445,10 +27453,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T05:49:08.618Z"
+                     *         "createdAt": "2026-11-28T09:54:51.026Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gmhe269317r7zv2atz7"
+                     *         "requestId": "req_01m8gs8dgwejs8ccsqahbmrpyw"
                      *       }
                      *     }
                      */
@@ -27477,10 +27485,10 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description `meta.nextCursor` of the page before. */
+                /** @description `meta.nextCursor` of the previous page. */
                 cursor?: string;
                 event?: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
-                /** @description Items on a page. */
+                /** @description Maximum number of items per page. */
                 limit?: number;
                 /**
                  * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -27488,7 +27496,7 @@ export interface operations {
                  */
                 since?: string;
                 status?: "success" | "failed" | "pending";
-                /** @description `true`: test sends alone; `false`: all others. */
+                /** @description `true`: only test sends; `false`: all other deliveries. */
                 test?: "true" | "false";
                 /**
                  * @description RFC 3339 with an offset, such as 2026-01-31T12:00:00Z.
@@ -27504,7 +27512,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27514,7 +27522,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27535,7 +27543,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8gb6gqne8hbn1qp8kspf0e3",
+                     *           "id": "dlv_01m8gs8dk5eyrt5yj7remzcckb",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27547,19 +27555,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T05:49:08.725Z",
-                     *             "webhookId": "whk_01m8gb6gqee3r8a1dzg6z3p83g",
+                     *             "timestamp": "2026-11-28T09:54:51.109Z",
+                     *             "webhookId": "whk_01m8gs8dk0escvkdzpq6cktsgy",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T05:49:08.725Z",
+                     *           "createdAt": "2026-11-28T09:54:51.109Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 4,
-                     *           "lastAttemptAt": "2026-11-28T05:49:08.725Z",
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-28T09:54:51.109Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gr2edv84efhfqz04z6z",
+                     *         "requestId": "req_01m8gs8dkde2dr5q9hp6xtcbc6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27570,7 +27578,7 @@ export interface operations {
                         meta: {
                             nextCursor?: string | null;
                             requestId?: string;
-                            /** @description Items of the whole list, when its first page was read. */
+                            /** @description Total number of items when the first page was read. */
                             total?: number;
                         };
                     };
@@ -27589,7 +27597,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -27601,7 +27609,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T05:48:08.859Z"
+                 *       "since": "2026-11-28T09:53:51.223Z"
                  *     }
                  */
                 "application/json": {
@@ -27621,7 +27629,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27631,7 +27639,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27651,23 +27659,23 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gvken0sxsh2q3mtc1s1",
-                     *         "since": "2026-11-28T05:48:08.859Z",
-                     *         "until": "2026-11-28T05:49:08.877Z",
+                     *         "id": "whk_01m8gs8dpkers82ft2cw5v5rt1",
+                     *         "since": "2026-11-28T09:53:51.223Z",
+                     *         "until": "2026-11-28T09:54:51.235Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gvwe9fazah3m1fqkg41"
+                     *         "requestId": "req_01m8gs8dptee2shc3tn2rxzfzc"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description False when there were more than one call takes: call again. */
+                            /** @description False if more deliveries remain: call again. */
                             complete: boolean;
                             id: string;
-                            /** @description Deliveries that this call made due again. */
+                            /** @description Number of deliveries scheduled again by this call. */
                             recovered: number;
                             /**
                              * Format: date-time
@@ -27706,7 +27714,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -27718,7 +27726,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T05:48:08.889Z"
+                 *       "since": "2026-11-28T09:53:51.249Z"
                  *     }
                  */
                 "application/json": {
@@ -27732,7 +27740,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27742,7 +27750,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27762,21 +27770,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gwqe9ysnv736vz9reap",
-                     *         "since": "2026-11-28T05:48:08.889Z",
+                     *         "id": "whk_01m8gs8dqee63bqvec9hz4xdm4",
+                     *         "since": "2026-11-28T09:53:51.249Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gwte3d9gg6qvn2m2zbq"
+                     *         "requestId": "req_01m8gs8dqjepyayrw1am3gnmxp"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description False when there were more missed events than one call takes: call again. */
+                            /** @description False if more missed events remain: call again. */
                             complete: boolean;
-                            /** @description Deliveries made by this call. */
+                            /** @description Number of deliveries created by this call. */
                             created: number;
                             id: string;
                             /**
@@ -27810,7 +27818,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -27820,7 +27828,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27830,7 +27838,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27850,13 +27858,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gb6gpsez8t1h9vmcex1y5b",
+                     *         "id": "whk_01m8gs8djmemp92s6eqfepwx6m",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T06:49:08.706Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T10:54:51.098Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gpxef1svmz3n1g88qca"
+                     *         "requestId": "req_01m8gs8djqez7sd34m77cy8y85"
                      *       }
                      *     }
                      */
@@ -27870,7 +27878,7 @@ export interface operations {
                              */
                             previousSecretExpiresAt: string;
                             publicKey: string | null;
-                            /** @description The new secret. Shown in this answer only. */
+                            /** @description The new secret, shown only in this response. */
                             secret: string;
                         };
                         meta?: {
@@ -27892,7 +27900,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -27909,7 +27917,7 @@ export interface operations {
                  */
                 "application/json": {
                     /**
-                     * @description The kind to send made-up data of.
+                     * @description The kind of event to send, with sample data.
                      * @enum {string}
                      */
                     event: "audit.recorded" | "content.ready" | "content.errored" | "content.import.finished" | "bulk_job.complete" | "webhook.disabled" | "experiment.completed" | "experiment.guardrail_harmed" | "analytics.alert" | "analytics.report" | "events.batch" | "export.ready" | "live_stream.active" | "live_stream.disconnected" | "live_stream.reconnected" | "live_stream.ended";
@@ -27917,7 +27925,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27927,7 +27935,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -27947,14 +27955,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8gb6gxjebw90esfjf2sfk46",
+                     *         "deliveryId": "dlv_01m8gs8ds2ex5r1gc1drzd9fnv",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 5,
+                     *         "responseTime": 4,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gxgek5tazvfg6v8pkks"
+                     *         "requestId": "req_01m8gs8drxewpsyfprykhd6s1e"
                      *       }
                      *     }
                      */
@@ -28002,7 +28010,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -28012,7 +28020,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -28032,7 +28040,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8gb6grte7p9va7b29ny5r2a",
+                     *         "id": "dlv_01m8gs8dmkea28bpjxfpsw1mzf",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28044,37 +28052,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T05:49:08.762Z",
-                     *           "webhookId": "whk_01m8gb6grkeztat6njy2xbwefm",
+                     *           "timestamp": "2026-11-28T09:54:51.155Z",
+                     *           "webhookId": "whk_01m8gs8dmee808jc5pns8kw7tg",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T05:49:08.762Z",
+                     *         "createdAt": "2026-11-28T09:54:51.155Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 4,
-                     *         "lastAttemptAt": "2026-11-28T05:49:08.762Z",
+                     *         "responseTime": 3,
+                     *         "lastAttemptAt": "2026-11-28T09:54:51.155Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T05:49:08.762Z",
-                     *             "responseTime": 4,
+                     *             "startedAt": "2026-11-28T09:54:51.155Z",
+                     *             "responseTime": 3,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=81dad9e9368e9d379160d4364ab19286bed529e46688ed2f7de8ae754848e28a",
-                     *               "x-service-timestamp": "2026-11-28T05:49:08.762Z",
-                     *               "x-service-webhook-id": "whk_01m8gb6grkeztat6njy2xbwefm",
-                     *               "x-service-delivery-id": "dlv_01m8gb6grte7p9va7b29ny5r2a",
+                     *               "x-service-signature": "sha256=ffb80f6a2090ef47aacddc1fa92e3ece84e3979c36c2c0b6bea8c0b2b4ed6d96",
+                     *               "x-service-timestamp": "2026-11-28T09:54:51.155Z",
+                     *               "x-service-webhook-id": "whk_01m8gs8dmee808jc5pns8kw7tg",
+                     *               "x-service-delivery-id": "dlv_01m8gs8dmkea28bpjxfpsw1mzf",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8gb6grte7p9va7b29ny5r2a",
-                     *               "webhook-timestamp": "1795844948",
-                     *               "webhook-signature": "v1,oi+398bb8p2zOmB6DHIbM+SNTh7EkvyxtDdp8ssGlr0=",
+                     *               "webhook-id": "dlv_01m8gs8dmkea28bpjxfpsw1mzf",
+                     *               "webhook-timestamp": "1795859691",
+                     *               "webhook-signature": "v1,JwHJvu6RPdPwcfjg7g1kFSdtX0q/dVPW3fXcDfN3z3g=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 05:49:08 GMT",
+                     *               "date": "Sat, 28 Nov 2026 09:54:51 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28082,13 +28090,13 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gs5ex29far9s8tacyeq"
+                     *         "requestId": "req_01m8gs8dmwe72r6b67dny8aqqs"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Every attempt, oldest first; of more than 51, the latest. */
+                            /** @description Every attempt, oldest first; only the latest 51 if there are more. */
                             attemptHistory: {
                                 error: string | null;
                                 requestHeaders: {
@@ -28132,17 +28140,17 @@ export interface operations {
                              * @example 2026-01-31T12:00:00.000Z
                              */
                             nextAttemptAt?: string;
-                            /** @description The body as it is sent. */
+                            /** @description The request body as sent. */
                             payload: {
                                 [key: string]: unknown;
                             };
-                            /** @description The first 4 KiB of what the receiver said to a failed attempt. */
+                            /** @description The first 4 KiB of the response to a failed attempt. */
                             response?: string;
                             /** @description Milliseconds. */
                             responseTime?: number;
                             /** @enum {string} */
                             status: "success" | "failed" | "pending";
-                            /** @description Of the latest attempt; absent when it got no answer. */
+                            /** @description Response time of the latest attempt; absent if there was no response. */
                             statusCode?: number;
                             /** @enum {boolean} */
                             test?: true;
@@ -28166,7 +28174,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description With a secret key, makes a retry safe: for 24 hours, a repeat gets the first answer again. */
+                /** @description With a secret key, makes retries safe: for 24 hours, a repeated request gets the original response. */
                 "Idempotency-Key"?: string;
             };
             path: {
@@ -28177,7 +28185,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "4XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -28187,7 +28195,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description The failure; `details` names each wrong field. */
+            /** @description The error; `details` lists each invalid field. */
             "5XX": {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -28207,19 +28215,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8gb6gsreq8tanmayw4v0tw0",
+                     *         "id": "dlv_01m8gs8dngehj80szk5ahf7qte",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T05:49:08.841Z"
+                     *         "nextAttemptAt": "2026-11-28T09:54:51.199Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gb6gv5e1evzd45tvxx68kk"
+                     *         "requestId": "req_01m8gs8dnweqhrepbm106dx65w"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description With the attempt that was asked for. */
+                            /** @description Number of attempts, including the requested one. */
                             attempts: number;
                             id: string;
                             /**
@@ -28250,21 +28258,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28305,17 +28313,17 @@ export interface operations {
                         report: "overview" | "quality" | "engagement";
                         /** @enum {string} */
                         state: "opened" | "resolved";
-                        /** @description Of the alert in the console. */
+                        /** @description URL of the alert in the console. */
                         url: string;
                         value: number | null;
                         windowEnd: string | null;
                     };
                     /** @constant */
                     event: "analytics.alert";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28335,14 +28343,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28355,21 +28363,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28419,15 +28427,15 @@ export interface operations {
                         reportId: string;
                         runId: string;
                         startDate: string;
-                        /** @description Of the reports in the console. */
+                        /** @description URL of the reports in the console. */
                         url: string;
                     };
                     /** @constant */
                     event: "analytics.report";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28447,14 +28455,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28467,21 +28475,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28525,10 +28533,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "audit.recorded";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28548,14 +28556,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28568,21 +28576,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28622,10 +28630,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "bulk_job.complete";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28645,14 +28653,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28665,21 +28673,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28707,7 +28715,7 @@ export interface operations {
                     data: {
                         contentId: string;
                         error: {
-                            /** @description As in the `errorReason` of the item. */
+                            /** @description The code in `errorReason` of the item. */
                             code: string;
                             message: string;
                         };
@@ -28717,10 +28725,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.errored";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28740,14 +28748,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28760,21 +28768,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28814,11 +28822,11 @@ export interface operations {
                         createdAt: string;
                         failedItems: number;
                         importId: string;
-                        /** @description Without those that were deleted meanwhile. */
+                        /** @description Excludes items deleted in the meantime. */
                         items: {
                             contentId: string;
                             error: {
-                                /** @description As in the `errorReason` of the item. */
+                                /** @description The code in `errorReason` of the item. */
                                 code: string;
                                 message: string;
                             } | null;
@@ -28831,10 +28839,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.import.finished";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28854,14 +28862,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28874,21 +28882,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -28919,10 +28927,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "content.ready";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -28942,14 +28950,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -28962,21 +28970,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29012,7 +29020,7 @@ export interface operations {
                         events: {
                             appVersion?: string;
                             /**
-                             * @description A known bot has sent it.
+                             * @description Whether a known bot sent it.
                              * @constant
                              */
                             bot?: true;
@@ -29044,10 +29052,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "events.batch";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29067,14 +29075,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29087,21 +29095,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29141,10 +29149,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.completed";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29164,14 +29172,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29184,21 +29192,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29246,10 +29254,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "experiment.guardrail_harmed";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29269,14 +29277,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29289,21 +29297,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29345,10 +29353,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "export.ready";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29368,14 +29376,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29388,21 +29396,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29426,7 +29434,7 @@ export interface operations {
                  */
                 "application/json": {
                     data: {
-                        /** @description The item that shows the stream. */
+                        /** @description The content item of the stream. */
                         contentId: string;
                         liveStreamId: string;
                         /**
@@ -29441,10 +29449,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.active";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29464,14 +29472,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29484,21 +29492,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29522,7 +29530,7 @@ export interface operations {
                  */
                 "application/json": {
                     data: {
-                        /** @description The item that shows the stream. */
+                        /** @description The content item of the stream. */
                         contentId: string;
                         /**
                          * Format: date-time
@@ -29537,10 +29545,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.disconnected";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29560,14 +29568,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29580,21 +29588,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29619,7 +29627,7 @@ export interface operations {
                  */
                 "application/json": {
                     data: {
-                        /** @description The item that shows the stream. */
+                        /** @description The content item of the stream. */
                         contentId: string;
                         /**
                          * Format: date-time
@@ -29635,10 +29643,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.ended";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29658,14 +29666,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29678,21 +29686,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29716,7 +29724,7 @@ export interface operations {
                  */
                 "application/json": {
                     data: {
-                        /** @description The item that shows the stream. */
+                        /** @description The content item of the stream. */
                         contentId: string;
                         /**
                          * Format: date-time
@@ -29731,10 +29739,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "live_stream.reconnected";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29754,14 +29762,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -29774,21 +29782,21 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description the delivery, by Standard Webhooks */
+                /** @description the id of the delivery (Standard Webhooks) */
                 "webhook-id": string;
-                /** @description the signatures of Standard Webhooks */
+                /** @description the signatures (Standard Webhooks) */
                 "webhook-signature": string;
-                /** @description when the request was sent, in seconds since 1970 */
+                /** @description the time of the request in Unix time */
                 "webhook-timestamp": string;
                 /** @description the number of the attempt */
                 "X-Service-Attempt": string;
-                /** @description the delivery, the same on every attempt */
+                /** @description the id of the delivery, the same on every attempt */
                 "X-Service-Delivery-ID": string;
                 /** @description `sha256=` and the HMAC of `<X-Service-Timestamp>.<body>` */
                 "X-Service-Signature": string;
-                /** @description when the event happened */
+                /** @description the time of the event */
                 "X-Service-Timestamp": string;
-                /** @description the webhook */
+                /** @description the id of the webhook */
                 "X-Service-Webhook-ID": string;
             };
             path?: never;
@@ -29826,7 +29834,7 @@ export interface operations {
                          * @example 2026-01-31T12:00:00.000Z
                          */
                         failingSince: string;
-                        /** @description Of its URL. */
+                        /** @description Host of its URL. */
                         host: string;
                         /** @enum {string} */
                         reason: "failing";
@@ -29834,10 +29842,10 @@ export interface operations {
                     };
                     /** @constant */
                     event: "webhook.disabled";
-                    /** @description Of the event; from payload version 2 on. */
+                    /** @description Id of the event, from payload version 2 on. */
                     id?: string;
                     /**
-                     * @description Made up: a test send, or an event that was triggered.
+                     * @description Whether this is a test send or a triggered event with sample data.
                      * @constant
                      */
                     test?: true;
@@ -29857,14 +29865,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. Anything else is a failed attempt. */
+            /** @description Received. Any other response is a failed attempt. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
             };
-            /** @description Ends the delivery: no further attempt is made. */
+            /** @description Ends the delivery without further attempts. */
             410: {
                 headers: {
                     [name: string]: unknown;

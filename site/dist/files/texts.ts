@@ -12,10 +12,10 @@ export const defaultTexts = {
   pictureOf: (position: number, count: number) => `Picture ${position} of ${count}`,
   loading: 'Loading',
   empty: 'Nothing to watch yet',
-  refused: 'The feed can’t be read.',
-  reconnecting: 'The service can’t be reached. Trying again…',
+  refused: 'The feed can’t be loaded.',
+  reconnecting: 'The service can’t be reached. Retrying…',
   brokenClip: 'This video can’t be played.',
-  lockedClip: 'This video is protected, and the permission to watch it was refused.',
+  lockedClip: 'This video is protected, and access to it was denied.',
   retry: 'Try again',
 };
 

@@ -1,1 +1,0 @@
-export{t as Id,n as LibraryPage}from"./library-DRyNATh2.js";

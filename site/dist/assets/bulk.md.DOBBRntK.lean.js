@@ -1,1 +1,0 @@
-import{_ as t,o,c as a,ag as s}from"./chunks/framework.CSOZ2BAP.js";const p=JSON.parse('{"title":"Many items at once","description":"","frontmatter":{},"headers":[],"relativePath":"bulk.md","filePath":"bulk.md"}'),n={name:"bulk.md"};function d(i,e,c,l,r,u){return o(),a("div",null,[...e[0]||(e[0]=[s("",23)])])}const q=t(n,[["render",d]]);export{p as __pageData,q as default};

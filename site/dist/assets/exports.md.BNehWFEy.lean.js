@@ -1,0 +1,1 @@
+import{_ as e,o as d,c as s,ag as o}from"./chunks/framework.CSOZ2BAP.js";const k=JSON.parse('{"title":"Exports","description":"","frontmatter":{},"headers":[],"relativePath":"exports.md","filePath":"exports.md"}'),i={name:"exports.md"};function a(r,t,n,c,h,l){return d(),s("div",null,[...t[0]||(t[0]=[o("",41)])])}const u=e(i,[["render",a]]);export{k as __pageData,u as default};

@@ -1,1 +1,0 @@
-import{_ as e,o as d,c as s,ag as o}from"./chunks/framework.CSOZ2BAP.js";const k=JSON.parse('{"title":"Exports","description":"","frontmatter":{},"headers":[],"relativePath":"exports.md","filePath":"exports.md"}'),a={name:"exports.md"};function i(r,t,n,h,c,l){return d(),s("div",null,[...t[0]||(t[0]=[o("",41)])])}const u=e(a,[["render",i]]);export{k as __pageData,u as default};

@@ -1,0 +1,1 @@
+import{_ as t,o as d,c as o,ag as a}from"./chunks/framework.CSOZ2BAP.js";const p=JSON.parse('{"title":"Metrics","description":"","frontmatter":{},"headers":[],"relativePath":"metrics.md","filePath":"metrics.md"}'),r={name:"metrics.md"};function s(i,e,h,n,c,l){return d(),o("div",null,[...e[0]||(e[0]=[a("",15)])])}const u=t(r,[["render",s]]);export{p as __pageData,u as default};

@@ -1,1 +1,0 @@
-import{_ as e,o as d,c as o,ag as a}from"./chunks/framework.CSOZ2BAP.js";const m=JSON.parse('{"title":"Metrics","description":"","frontmatter":{},"headers":[],"relativePath":"metrics.md","filePath":"metrics.md"}'),s={name:"metrics.md"};function r(i,t,h,n,c,l){return d(),o("div",null,[...t[0]||(t[0]=[a("",15)])])}const u=e(s,[["render",r]]);export{m as __pageData,u as default};

@@ -1,1 +1,0 @@
-import{_ as e,o as r,c as a,ag as d}from"./chunks/framework.CSOZ2BAP.js";const f=JSON.parse('{"title":"Recipes","description":"","frontmatter":{},"headers":[],"relativePath":"recipes.md","filePath":"recipes.md"}'),o={name:"recipes.md"};function n(s,t,c,i,h,l){return r(),a("div",null,[...t[0]||(t[0]=[d("",2)])])}const m=e(o,[["render",n]]);export{f as __pageData,m as default};

@@ -1,0 +1,1 @@
+import{_ as e,o as r,c as a,ag as d}from"./chunks/framework.CSOZ2BAP.js";const m=JSON.parse('{"title":"Recipes","description":"","frontmatter":{},"headers":[],"relativePath":"recipes.md","filePath":"recipes.md"}'),o={name:"recipes.md"};function s(n,t,i,c,h,l){return r(),a("div",null,[...t[0]||(t[0]=[d("",2)])])}const u=e(o,[["render",s]]);export{m as __pageData,u as default};
