@@ -49,7 +49,7 @@ async function readAll(from: Db): Promise<number> {
   }
 }
 
-/** Runs so many projectors until every projection has taken `expected` events in all. */
+/** Runs this many projectors until every projection has processed `expected` events in total. */
 async function projectAll(from: Db, projectors: number, expected: number): Promise<void> {
   await using running = new AsyncDisposableStack();
   for (let index = 0; index < projectors; index += 1) {

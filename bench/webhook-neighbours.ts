@@ -41,7 +41,7 @@ const rounds = 240;
 const roundsPerNew = 3;
 const pauseMs = 15;
 const warmUpRounds = 20;
-/** Deliveries queued for each bad neighbour, initially and again after every so many rounds. */
+/** Deliveries queued for each bad neighbour, initially and again every `roundsPerFill` rounds. */
 const queuedEach = 10;
 const roundsPerFill = 80;
 const perOrganization = 50;

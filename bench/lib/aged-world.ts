@@ -195,7 +195,7 @@ function dateOf(daysAgo: number): string {
   return new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
 }
 
-/** Copies `other`, and stores the log of all organizations anew in the order of arrival. */
+/** Copies `other`, and rewrites the log of all organizations in the order of arrival. */
 async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
   await using service = await start('api');
   const pool = new Pool({

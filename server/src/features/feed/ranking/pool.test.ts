@@ -13,7 +13,7 @@ import { contentIdOf, item, nowMs, partsOf, viewerOf } from './testing/small-wor
 const items = Array.from({ length: 200 }, (_, at) => item(at + 1));
 const session: Session = { feedId: 'fed_a', served: new Set() };
 
-/** Whether what was kept for `parts` is used for `next`: candidates are then the same objects. */
+/** Whether the candidates cached for `parts` are reused for `next`, as the same objects. */
 function isKept(
   parts: ChoiceParts,
   next: Partial<ChoiceParts> = {},
