@@ -1,9 +1,9 @@
 /**
- * How fast do all projections take events from the log? The figure is a ratio to a plain loop that
- * reads and parses the same blocks. Processor time per event includes the database.
+ * How fast do all projections process the events of the log? The figure is a ratio to a plain loop
+ * that reads and parses the same blocks. Processor time per event includes the database.
  *
- * The same number of events is then projected by four projectors that share the partitions by their
- * leases. They run in this process, so only their processor time per event can be compared.
+ * Then the same number of events is processed by four projectors, which share the partitions
+ * through leases. They run in this process, so only their processor time per event can be compared.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';

@@ -1,4 +1,6 @@
-/** Proves where pins stand, that authors alternate, and what comes when all was seen. */
+/**
+ * Tests where pins are placed, that authors alternate, and what follows once everything was seen.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

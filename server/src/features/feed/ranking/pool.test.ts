@@ -1,4 +1,4 @@
-/** Proves when the ranked candidates of a viewer are used again, and when they are made anew. */
+/** Tests when the ranked candidates of a viewer are reused, and when they are recomputed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Choice, type ChoiceParts } from './choice.ts';
