@@ -180,7 +180,7 @@ async function measure(neighbours: Neighbours | null): Promise<Lags> {
       (a, b) => a - b,
     );
   if (neighbours !== null && sender.underWay() === 0 && neighbours.kind === 'headers') {
-    throw new Error('the neighbours have not been there');
+    throw new Error('no request to the neighbours was in progress');
   }
   return {
     warm: lagsOf(committed.warm),
