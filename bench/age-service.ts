@@ -1,13 +1,13 @@
 /**
- * Does a service that has run for long cost more than a young one? Compares two that run side by
- * side: `small` with a million events of 14 days and 10,000 items, `old` with many more events of 90
- * days. Both get the same requests in turn, for two organizations:
+ * Does a service that has run for a long time cost more than a new one? Compares two that run side
+ * by side: `small` with a million events over 14 days and 10,000 items, and `old` with many more
+ * events over 90 days. Both alternately get the same requests, for two organizations:
  *
  *   own     has the same data in both, so that it shows what age and neighbours cost
  *   grown   has sent as many events a day, but for 90 days, and has 100,000 items instead of 2,000
  *
- * A ratio is that of the CPU time of the service and its database, without what they use when idle.
- * Pages are those that the database touches, whether in its cache or not.
+ * Ratios compare the CPU time of the service and its database, minus what they use when idle. Pages
+ * are those that the database accesses, cached or not.
  *
  * BENCH_ORGANIZATIONS sets the number of organizations in the old world. Each adds 400,000 events
  * and 3,600 items: 250 of them make 100 million events and a million items, which take 20 GB of
@@ -38,12 +38,12 @@ const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5);
 const seconds = Number(process.env['BENCH_SECONDS'] ?? 2);
 const maxRatio = 1.1;
 
-/** PostgreSQL processes publish what they have read at the latest after ten idle seconds. */
+/** Idle PostgreSQL processes publish their statistics within ten seconds. */
 const untilPublishedMs = 11_000;
 const calmCpuShare = 0.1;
 const maxCalmingMs = 120_000;
 
-/** What some requests took. */
+/** The number and latencies of some requests. */
 type Done = { readonly count: number; readonly p50Ms: number; readonly p99Ms: number };
 type Work = (world: AgedWorld, organization: AgedOrganization) => Promise<Done>;
 type Cost = Done & { readonly usedMs: number };
@@ -91,7 +91,7 @@ function doneOf(
   what: string,
 ): Done {
   if (failures > 0) throw new Error(`${failures} requests for ${what} failed`);
-  // None if a first request takes longer than a warm-up.
+  // `perSecond` is 0 if the first request takes longer than the warm-up.
   return { count: Math.max(1, perSecond * seconds), p50Ms, p99Ms };
 }
 
@@ -125,7 +125,7 @@ const sendEvents: Work = async ({ service }, { publishableKey: key, contentIds }
   const sent = { ...batches, url: service.url, connections: 8, seconds };
   const { stored, refused, failed, p50Ms, p99Ms } = await loadEvents(sent);
   if (refused + failed > 0) throw new Error(`${refused + failed} batches were not stored`);
-  // Counting the events is part of their price.
+  // Counting the events is part of their cost.
   await untilProjected(service);
   return { count: stored * eventsInBatch, p50Ms, p99Ms };
 };
@@ -162,7 +162,7 @@ const questions: readonly { what: string; work: Work }[] = [
   { what: 'event stored and counted', work: sendEvents },
 ];
 
-/** CPU milliseconds of a world so far. */
+/** CPU milliseconds that a world has used so far. */
 async function usedMs({ service }: AgedWorld): Promise<number> {
   return (await cpuMs(service.pid)) + databaseCpuMs(service.dataDir);
 }
@@ -180,7 +180,7 @@ async function inBoth<T>(get: (world: AgedWorld) => Promise<T>): Promise<PerWorl
   return { small: await get(small), old: await get(old) };
 }
 
-/** Waits until what follows a start is over. @returns CPU and pages of a second without requests */
+/** Waits until the work after a start is done. @returns CPU time and pages per idle second */
 async function untilCalm(): Promise<{ cpu: PerWorld<number>; pages: PerWorld<number> }> {
   const endsAt = performance.now() + maxCalmingMs;
   for (;;) {
@@ -201,8 +201,8 @@ function differences(from: PerWorld<number>, to: PerWorld<number>, by = 1): PerW
   return { small: (to.small - from.small) / by, old: (to.old - from.old) / by };
 }
 
-// A service keeps the index of an organization up to date once its feed has been read. That is part
-// of what it does when idle.
+// A service keeps the index of an organization up to date once its feed has been read. This is part
+// of the idle load.
 for (const name of names) {
   await readFeed(worlds[name], worlds[name].own);
   await readFeed(worlds[name], worlds[name].grown);
@@ -228,7 +228,7 @@ for (const { what, work } of questions) {
 }
 report(rows);
 
-/** Asks both worlds in turn; what comes first in a world is a warm-up. */
+/** Measures both worlds alternately; the first round in each is a warm-up. */
 async function compare(work: Work, who: 'own' | 'grown'): Promise<Omit<Row, 'what'>> {
   for (const name of names) {
     await work(worlds[name], worlds[name][who]);

@@ -45,7 +45,7 @@ const target: Target = {
 // These are generated on the first request.
 for (const asked of ['/openapi.json', '/docs/scalar.js', segment]) {
   const answer = await fetch(service.url + asked);
-  if (!answer.ok) throw new Error(`${asked} is answered ${answer.status}`);
+  if (!answer.ok) throw new Error(`${asked} returned status ${answer.status}`);
 }
 await readFeed(service, 3);
 const rows: Row[] = [];

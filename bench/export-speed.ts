@@ -80,7 +80,7 @@ async function exportMs(format: ExportFormat, compression: Compression): Promise
   );
   const file = newExportFile({ organizationId, exportId });
   const started = await inTransaction(db, (tx) => startExport(tx, file));
-  if (started === null) throw new Error('the export was made by somebody else');
+  if (started === null) throw new Error('another worker started the export');
   const { signal } = new AbortController();
   const target = { file, row: started.row, done: started.parts };
   const startedAt = performance.now();

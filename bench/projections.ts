@@ -1,9 +1,9 @@
 /**
- * How fast do all projections take events from the log? The figure is a ratio to a plain loop that
- * reads and parses the same blocks. Processor time per event includes the database.
+ * How fast do all projections process the events of the log? The figure is a ratio to a plain loop
+ * that reads and parses the same blocks. Processor time per event includes the database.
  *
- * The same number of events is then projected by four projectors that share the partitions by their
- * leases. They run in this process, so only their processor time per event can be compared.
+ * Then the same number of events is processed by four projectors, which share the partitions
+ * through leases. They run in this process, so only their processor time per event can be compared.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
@@ -49,7 +49,7 @@ async function readAll(from: Db): Promise<number> {
   }
 }
 
-/** Runs so many projectors until every projection has taken `expected` events in all. */
+/** Runs this many projectors until every projection has processed `expected` events in total. */
 async function projectAll(from: Db, projectors: number, expected: number): Promise<void> {
   await using running = new AsyncDisposableStack();
   for (let index = 0; index < projectors; index += 1) {

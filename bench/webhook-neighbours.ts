@@ -41,7 +41,7 @@ const rounds = 240;
 const roundsPerNew = 3;
 const pauseMs = 15;
 const warmUpRounds = 20;
-/** Deliveries queued for each bad neighbour, initially and again after every so many rounds. */
+/** Deliveries queued for each bad neighbour, initially and again every `roundsPerFill` rounds. */
 const queuedEach = 10;
 const roundsPerFill = 80;
 const perOrganization = 50;
@@ -180,7 +180,7 @@ async function measure(neighbours: Neighbours | null): Promise<Lags> {
       (a, b) => a - b,
     );
   if (neighbours !== null && sender.underWay() === 0 && neighbours.kind === 'headers') {
-    throw new Error('the neighbours have not been there');
+    throw new Error('no request to the neighbours was in progress');
   }
   return {
     warm: lagsOf(committed.warm),

@@ -191,7 +191,7 @@ const [ours, ...others] = contestants.map(({ name, rates, cpu, cpuWithDatabase }
   cpu: median(cpu),
   total: median(cpuWithDatabase),
 }));
-if (ours === undefined) throw new Error('nobody took part');
+if (ours === undefined) throw new Error('no sender was measured');
 const fastest = others.toSorted((a, b) => b.rate - a.rate)[0] ?? ours;
 const ratioTo = (rates: readonly number[]) =>
   median(ours.rates.map((rate, index) => rate / (rates[index] ?? Number.NaN)));

@@ -6,8 +6,8 @@
  *   grown   has sent the same events a day all the time, and has kept all of its items
  *   other   the template of all further organizations
  *
- * Events stay in the order of their arrival: blocks of all organizations lie mixed in the log, as
- * if each transaction had stored a hundred of them.
+ * Events keep their order of arrival: the log interleaves the blocks of all organizations, as if
+ * each transaction had stored a hundred of them.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -60,13 +60,13 @@ const ownDays = 14;
 const itemsOfOwn = 2_000;
 const eventsOfDayOfOthers = 4_400;
 const blocksOfTransaction = 100;
-/** Blocks that joining has left at most as large as this. */
+/** Maximum number of events in a block, as after joining. */
 const blockEvents = 200;
 const partsOfDay = 4;
 const partMs = dayMs / partsOfDay;
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 
-/** Fills the folder of a world, unless it is filled already. */
+/** Fills the folder of a world, unless it is already filled. */
 export async function seedAgedWorld(dataDir: string, size: WorldSize): Promise<void> {
   const keysFile = path.join(dataDir, keysName);
   if (existsSync(keysFile)) return;
@@ -109,7 +109,7 @@ function startIn(dataDir: string, keys: Keys, env: Env): Promise<BenchService> {
 
 type Start = (roles: string, more?: Env) => Promise<BenchService>;
 
-/** Has the service count the events of the three organizations. @returns the keys of `grown` */
+/** Makes the service count the events of the three organizations. @returns the keys of `grown` */
 async function fillWith(start: Start, size: WorldSize) {
   await using service = await start('api,worker', { REELFEED_LEARNING_INTERVAL: '20s' });
   const { db } = service.database;
@@ -150,9 +150,9 @@ async function keyOf(db: Db, organizationId: OrganizationId, type: 'secret' | 'p
 type Days = { organizationId: string; days: number; perDay: number };
 
 /**
- * Stores events of past days, of which yesterday is the last. They are received now, because
- * projections do not look for new blocks of past days. The table `seeded` has the moment at which they
- * would have been received, soon after they happened.
+ * Stores the events of several days up to yesterday. Their reception time is now, because
+ * projections do not look for new blocks of past days. The table `seeded` contains the time at
+ * which they would have been received, soon after they happened.
  */
 async function appendDays(db: Db, { organizationId, days, perDay }: Days): Promise<void> {
   const all = await contentIdsOf(db, organizationId);
@@ -182,8 +182,8 @@ async function appendDays(db: Db, { organizationId, days, perDay }: Days): Promi
 }
 
 /**
- * Viewers watch the newest of the items that there were at a moment, which is 0 at the beginning and 1
- * from two weeks ago: what reports of these weeks count does not depend on the age.
+ * Viewers watch the newest items that existed at `moment`, which is 0 at the beginning and 1 from
+ * two weeks ago on, so that reports of these two weeks do not depend on the age.
  */
 function watchedOn(contentIds: readonly string[], moment: number): readonly string[] {
   const from = Math.round(Math.max(0, contentIds.length - itemsOfOwn) * Math.min(1, moment));
@@ -195,7 +195,7 @@ function dateOf(daysAgo: number): string {
   return new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
 }
 
-/** Copies `other`, and stores the log of all organizations anew in the order of arrival. */
+/** Copies `other`, and rewrites the log of all organizations in the order of arrival. */
 async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
   await using service = await start('api');
   const pool = new Pool({
@@ -204,7 +204,7 @@ async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
     idleTimeoutMillis: 0,
     options: '-c synchronous_commit=off -c maintenance_work_mem=512MB -c timezone=UTC',
   });
-  // Not `openDatabase`, which ends statements that take longer than those of a service may.
+  // Not `openDatabase`, which cancels statements that take longer than the service allows.
   const db: Db = new Kysely({ dialect: new PostgresDialect({ pool }) });
   await using _ = { [Symbol.asyncDispose]: () => db.destroy() };
   const copies = Array.from({ length: size.organizations - 1 }, (_, index) => `org_other${index}`);
@@ -218,7 +218,7 @@ async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
   }
   await sql`drop table seeded`.execute(db);
   await fillLedger(db, size);
-  // What was stored again counts as read and joined.
+  // Marks the rewritten log as read and joined.
   await sql`update event_block_joining set joined_to = pg_current_xact_id()`.execute(db);
   const position = JSON.stringify(await openEventLog(db).end());
   await sql`
@@ -232,7 +232,7 @@ async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
 
 type StoredDay = { day: number; transaction: number; copies: readonly string[] };
 
-/** @returns the number of transactions that have stored the blocks */
+/** @returns the number of transactions used */
 async function storeDay(db: Db, { day, transaction, copies }: StoredDay): Promise<number> {
   const from = dateOf(day);
   await sql`select create_day_partition('event_block', 'received_at', ${from}::date)`.execute(db);
@@ -260,7 +260,7 @@ async function storeDay(db: Db, { day, transaction, copies }: StoredDay): Promis
   return transactions;
 }
 
-/** Fills the ledger as events of the last days do, whose ids are in order in each organization. */
+/** Fills the ledger as the events of the last days would, with ordered ids in each organization. */
 async function fillLedger(db: Db, size: WorldSize): Promise<void> {
   const ofDay = size.organizations * eventsOfDayOfOthers + 2 * eventsOfDay;
   for (const [table, firstDay, days] of [
@@ -317,7 +317,7 @@ export async function untilProjected({ url }: BenchService): Promise<void> {
   }
 }
 
-/** Waits until the models of the template exist, which its copies get as well. */
+/** Waits until the template has its models, which are copied as well. */
 async function untilModelled(db: Db): Promise<void> {
   for (let turn = 0; turn < 180; turn += 1) {
     const { rows } = await sql<{ done: boolean }>`
@@ -331,7 +331,7 @@ async function untilModelled(db: Db): Promise<void> {
   throw new Error('the models of the template were not made');
 }
 
-/** Seeding takes long enough to wonder what it does. */
+/** Seeding takes long, so it reports its progress. */
 function note(what: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${what}\n`);
 }

@@ -129,7 +129,7 @@ async function sendAgain(
       async (answer) => answer.arrayBuffer().then(() => answer.status),
       () => 0,
     );
-    if (status === 200) throw new Error('The body was taken.');
+    if (status === 200) throw new Error('The body was accepted.');
   }
 }
 

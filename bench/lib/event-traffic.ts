@@ -36,7 +36,7 @@ export function* eventBlocks(options: {
     while (block.length < blockEvents) {
       const place = turn % sessions.length;
       let session = sessions[place];
-      // A session lasts some minutes; then another viewer takes its place.
+      // A session lasts a few minutes; then another viewer takes its place.
       if (session === undefined || Math.random() < 0.05) session = newSession(startMs, viewers);
       sessions[place] = session;
       while (session.unsent.length < eventsTogether) watch(session, pick(contentIds));

@@ -1,8 +1,8 @@
-/** Fills a database with organizations by copying one that the service itself has filled. */
+/** Adds organizations to a database by copying one that the service itself has filled. */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../server/src/platform/database/database.ts';
 
-/** What an organization accumulates, except the log and the states of views of the last days. */
+/** The tables that an organization fills, except the log and the states of recent views. */
 const tables = [
   'content',
   'content_counter',
@@ -30,7 +30,7 @@ const tables = [
 ];
 const copiesAtOnce = 10;
 
-/** What differs between copies: all other columns are equal. */
+/** The columns that differ between copies; all others are equal. */
 const changed: Record<string, RawBuilder<unknown>> = {
   organization_id: sql`copy.organization_id`,
   playback_id: sql`substr(md5(source.playback_id || copy.organization_id), 1, 22)`,
@@ -45,8 +45,8 @@ function keyOf(column: string): RawBuilder<unknown> {
 }
 
 /**
- * Creates organizations with everything that `template` has in the tables above. `db`
- * must not limit the time of statements.
+ * Creates organizations with copies of the rows that `template` has in the tables above. `db` must
+ * have no statement timeout.
  */
 export async function copyOrganization(
   db: Db,
@@ -83,7 +83,10 @@ async function rowsOf(db: Db, table: string, template: string): Promise<RawBuild
   return source;
 }
 
-/** Creating indexes afterwards takes a fraction of the time of adding millions of rows to them. */
+/**
+ * Creating indexes afterwards takes a fraction of the time that inserting millions of rows into
+ * them would.
+ */
 async function withoutIndexes(db: Db, table: string, work: () => Promise<void>): Promise<void> {
   const { rows } = await sql<{ drop: string; create: string }>`
     select

@@ -1,4 +1,4 @@
-/** Proves what happens to queued events: limits, storage, and closing a sender. */
+/** Tests what happens to queued events: limits, storage, and closing a sender. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

@@ -119,7 +119,7 @@ export type EngagementEvent =
 
 /** An event with its id and timestamp, which stay the same for every attempt. */
 export type TrackedEvent = (EngagementEvent | CustomEngagementEvent) & {
-  /** A UUIDv7 that makes the event count once. */
+  /** A UUIDv7. Events with the same id count once. */
   readonly eventId: string;
   /** When it was tracked, ISO 8601 in UTC. */
   readonly timestamp: string;

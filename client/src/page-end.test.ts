@@ -110,7 +110,7 @@ test(
     const counts = await page.evaluate(async ({ library, contentId: id, ...service }) => {
       const { EventSender } = await import(library);
       const sender = new EventSender({ ...service, batchSize: 1_000, retryDelayMs: 20 });
-      // 40 events of some 4 kB are more than twice what a closing page may send.
+      // 40 events of about 4 kB are more than twice what a closing page may send.
       const data = { note: 'x'.repeat(4_000) };
       for (let count = 0; count < 40; count += 1)
         sender.track({ event: 'like', contentId: id, data });

@@ -9,8 +9,8 @@ export function watchPage(actions: { hidden(): void; shown(): void }, signal: Ab
     else actions.shown();
   };
   document.addEventListener('visibilitychange', onVisibility, { signal });
-  // Browsers differ in whether a page that is left is hidden before or after this event. Either
-  // way, everything tracked up to the later of the two is sent.
+  // Browsers differ in whether they fire `visibilitychange` before or after this event. Either way,
+  // everything tracked before the later of the two is sent.
   window.addEventListener('pagehide', () => actions.hidden(), { signal });
 }
 

@@ -1,4 +1,4 @@
-/** Proves what a form sends, for which version, and when its editor has to choose. */
+/** Tests what a form sends, for which version, and when its editor must resolve a conflict. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ReelfeedError } from '@reelfeed/client/session';

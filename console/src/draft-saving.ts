@@ -8,7 +8,7 @@ export type DraftOptions<Values> = {
   stored: Version<Values>;
   /** Reads what is stored now. */
   read: () => Promise<Version<Values>>;
-  /** Writes the changes; a service that knows tags refuses another version with 412. */
+  /** Writes the changes. If the resource has an `ETag`, another version is rejected with 412. */
   write: (changes: Partial<Values>, tag: string | null) => Promise<unknown>;
 };
 

@@ -1,4 +1,4 @@
-/** Proves what the tray says about uploads, and what its buttons do. */
+/** Tests what the tray shows about uploads, and what its buttons do. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -7,12 +7,14 @@ import { after, test } from 'node:test';
 import { until } from '../../server/test/waiting.ts';
 import { buttonsIn, openPage, press, show, textsOf } from '../component.fixture.ts';
 
-/** A service that takes uploads, and holds back the answer to bytes until it is told. */
+/**
+ * A service that accepts uploads, and holds back its response to the bytes until it is released.
+ */
 class HoldingService {
   readonly requests: string[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   readonly #held: (() => void)[] = [];
-  /** The code of the error with which bytes are refused, or null. */
+  /** The error code with which bytes are rejected, or null. */
   refusal: string | null = null;
 
   async listen(): Promise<string> {

@@ -1,5 +1,5 @@
 /**
- * Proves what responses contain besides data: caching, descriptions, errors that reveal nothing.
+ * Tests what responses contain besides data: caching, descriptions, errors that reveal nothing.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

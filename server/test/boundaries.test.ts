@@ -1,7 +1,7 @@
 /**
- * Proves the boundaries between the parts of the server: who imports whom, and that a name stands for
- * one thing. Who has SQL on which table is in `table-owners.test.ts`. What breaks a rule today is listed
- * by name. The lists may only shrink: an entry that is no longer needed fails the test as well.
+ * Proves the boundaries between the parts of the server: who imports whom, and that a name stands
+ * for one thing. Who has SQL on which table is in `table-owners.test.ts`. Existing violations are
+ * listed by name. The lists may only shrink: an entry that is no longer needed fails the test, too.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -71,7 +71,8 @@ test('nothing but tests imports a test or a fixture', () => {
 test('an exported name stands for one thing', () => {
   const filesOf = new Map<string, string[]>();
   for (const { file, parsed } of sources) {
-    // `export … from` gives on what another file declares. Declarations of features have their names.
+    // Excludes `export … from`, which re-exports another file's declaration, and the feature
+    // declarations, which share names.
     if (file.endsWith('/feature.ts')) continue;
     const names = parsed.module.staticExports.flatMap(({ entries }) =>
       entries.flatMap(({ moduleRequest, exportName }) =>
@@ -88,7 +89,7 @@ test('an exported name stands for one thing', () => {
 
 const faceDebts: readonly string[] = [];
 
-/** Names that stand for several things today, mostly of files that never meet. */
+/** Names that are declared more than once today, mostly in files that are never used together. */
 const nameDebts: readonly string[] = `
   AttemptResult BatchOptions ClientCertificate ContentKey DestinationError Dimension Item LinkRow
   MoversQuery NewExport OvertakenError Patience People ReadChunk SessionId Slots Source

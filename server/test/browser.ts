@@ -104,7 +104,7 @@ async function isOurs(folder: string, uid: number): Promise<boolean> {
 
 /**
  * Runs the package's own unpacking in a child process, because it writes to the temporary folder of
- * its process and includes the libraries only if it believes to be on Amazon Linux.
+ * its process and includes the libraries only if it detects Amazon Linux.
  */
 async function unpackInto(folder: string): Promise<void> {
   const program = `

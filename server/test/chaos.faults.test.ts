@@ -4,7 +4,7 @@
  * broadcast, bulk jobs, exports, webhooks and experiments are active. No process ends, every
  * request gets an envelope in time, and nothing acknowledged is lost.
  *
- * One hour in the full run (`npm run test:faults`), otherwise some minutes. REELFEED_TEST_SEED
+ * One hour in the full run (`npm run test:faults`), otherwise a few minutes. REELFEED_TEST_SEED
  * repeats an order of faults.
  */
 import assert from 'node:assert/strict';

@@ -3,7 +3,7 @@
  * hostile texts, carousels first in the feed, an active broadcast, and a second organization with
  * the same external ids. Features that work alone are tested here next to all others.
  *
- * It takes some seconds. The tests of a file share one and must not change it.
+ * It takes a few seconds to start. The tests of a file share one and must not change it.
  */
 import { freePort, type Stream } from './live-publisher.ts';
 import { createItem, createOrganization } from './seed.ts';
@@ -56,7 +56,7 @@ export async function startCrowdedWorld(env: Record<string, string> = {}): Promi
       .map(({ allow }) => allow)
       .join(','),
     REELFEED_WEBHOOK_RETRY_SCHEDULE: webhookSchedule,
-    // On a busy machine, a page that is ranked too late would come in another order.
+    // On a busy machine, a page whose ranking times out would have another order.
     REELFEED_FEED_RANKING_BUDGET: '10s',
     ...env,
   });

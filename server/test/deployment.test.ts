@@ -139,7 +139,9 @@ async function linkPackages(folder: string): Promise<void> {
   }
 }
 
-/** The systemd settings that the unit uses, since systemd is not available here. */
+/**
+ * The settings that the unit may use. Systemd, which would check them, is not available in tests.
+ */
 const unitKeys: Readonly<Record<string, readonly string[]>> = {
   Unit: ['Description', 'After', 'Wants', 'StartLimitIntervalSec'],
   Service: [

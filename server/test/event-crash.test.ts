@@ -229,7 +229,7 @@ test(
     const pending = Array.from({ length: 900 }, () => sendBatch(key, contentId));
     const answered: Reply[] = [];
     for (const one of pending) void one.then((reply) => answered.push(reply));
-    // Before the waiting requests are given up, after 15 seconds.
+    // Before the service rejects the waiting requests, after 15 seconds.
     await until(
       'refusals',
       () => answered.length,

@@ -1,4 +1,4 @@
-/** Proves which events are accepted, and that a rejection names the problem. */
+/** Tests which events are accepted, and that a rejection names the problem. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

@@ -21,7 +21,7 @@ export const sampleData: Record<EventKind, Record<string, unknown>> = {
   error: { errorCode: 'MEDIA_3', errorMessage: 'It could not be decoded' },
 };
 
-/** A valid event of a kind; a swipe leaves the item that it comes to. */
+/** A valid event of a kind; a swipe goes from the item to itself. */
 export function sampleEvent(
   kind: EventKind,
   contentId: string,

@@ -1,5 +1,5 @@
 /**
- * Proves how events may arrive: media types, compression, keys, other origins, a browser's beacon.
+ * Tests how events may arrive: media types, compression, keys, other origins, a browser's beacon.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';

@@ -1,5 +1,5 @@
 /**
- * Proves which batches the event intake rejects as a whole, and what it adjusts and deduplicates.
+ * Tests which batches the event intake rejects as a whole, and what it adjusts and deduplicates.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
 /**
- * Proves who counts as one participant: viewers who sign in and viewers who are erased; and what a
+ * Tests who counts as one participant: viewers who sign in and viewers who are erased; and what a
  * rollout leaves behind.
  */
 import assert from 'node:assert/strict';

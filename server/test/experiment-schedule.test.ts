@@ -1,4 +1,4 @@
-/** Proves when experiments end, and which viewers successive and parallel ones include. */
+/** Tests when experiments end, and which viewers successive and parallel ones include. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createReadyItems } from './seed.ts';

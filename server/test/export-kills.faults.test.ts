@@ -1,7 +1,7 @@
 /**
  * Proves that an export whose worker is killed resumes where it stopped, and is complete: ten
  * million events and five kills for each format, or EXPORTED_EVENTS and EXPORT_KILLS. Use at least
- * 120,000 events, which make two full parts and a rest.
+ * 120,000 events, which make two full parts and a remainder.
  */
 import assert from 'node:assert/strict';
 import { mkdir } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-/** Proves how the API handles every kind of value: text, numbers, types, unknown fields. */
+/** Tests how the API handles every kind of value: text, numbers, types, unknown fields. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createItem } from './seed.ts';

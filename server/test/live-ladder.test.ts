@@ -174,7 +174,7 @@ test('a killed process leaves at most gaps in its rung, which returns', async ()
   const { number } = await firstOfRung(stream, 0);
   await signalMediaChildren('SIGKILL');
   const back = await firstOfRung(stream, number + 2);
-  // The next process may be there before a segment is due: then there is no gap.
+  // There is no gap if the next process takes over before a segment is due.
   const numbers = (await rungNow(stream)).map((segment) => segment.number);
   const [first = 0] = numbers;
   assert.deepEqual(

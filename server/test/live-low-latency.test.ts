@@ -172,7 +172,7 @@ test('a rung is waited for as well, and every playlist reports how far the other
   let { lastSegment } = await isReported();
   const until = lastSegment + 4;
   while (lastSegment < until) {
-    // As a player does when it leaves the top rendition in the middle of a segment.
+    // Like a player that leaves the top rendition in the middle of a segment.
     const next = withQuery(rungUrl, `_HLS_msn=${lastSegment + 1}&_HLS_part=2`);
     const now = rung.take(await (await get(next)).text());
     assert.ok((now.segments.at(-1)?.number ?? 0) > lastSegment, 'the answer has the segment');

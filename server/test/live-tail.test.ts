@@ -1,5 +1,5 @@
 /**
- * Proves what `GET /v1/events/stream` shows across processes, and that slow readers cost nothing.
+ * Tests what `GET /v1/events/stream` shows across processes, and that slow readers cost nothing.
  */
 import assert from 'node:assert/strict';
 import { request, type IncomingMessage } from 'node:http';

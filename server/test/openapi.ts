@@ -31,7 +31,7 @@ function compiled(
   return ajv.compile(closed(declared.content?.['application/json']?.schema) as object);
 }
 
-/** The answer is what its declaration says, and has no field that it does not name. */
+/** Asserts that a response matches its declaration and has no undeclared fields. */
 export function assertConforms(
   ajv: Ajv2020,
   declared: { content?: Record<string, { schema: object }> },

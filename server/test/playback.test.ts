@@ -1,4 +1,4 @@
-/** Proves who can access media and how: ranges, tokens, private and archived items. */
+/** Tests who can access media and how: ranges, tokens, private and archived items. */
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { createMediaAccess } from '../src/features/playback/media-urls.ts';

@@ -1,4 +1,4 @@
-/** Proves how service processes end, and that several share the work of one database. */
+/** Tests how service processes end, and that several share the work of one database. */
 import assert from 'node:assert/strict';
 import { readdir, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';

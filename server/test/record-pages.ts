@@ -1,6 +1,6 @@
 /**
- * Takes the guides' screenshots of the console from a running `npm run demo` that has played for
- * some minutes.
+ * Takes the guides' screenshots of the console from a running `npm run demo` that has played for a
+ * few minutes.
  *
  *   node server/test/record-pages.ts <link that signs in to the console>
  */

@@ -1,7 +1,7 @@
 /**
- * Proves with requests made from the API description what each kind of key gets: a key without the
- * right is refused whatever it sends, a key with the right never causes a failure of the service, and
- * nothing of another organization is shown or changed.
+ * Proves, with requests generated from the API description, what each kind of key can do: a key
+ * without permission is always rejected, a key with permission never causes a server error, and no
+ * request shows or changes another organization's data.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -30,7 +30,7 @@ const all: Operation[] = Object.entries<Record<string, Operation>>(api.paths).fl
       path,
     })),
 );
-// A stream of events has no end.
+// A stream of events never ends.
 const operations = all.filter(({ operationId }) => operationId !== 'streamEvents');
 const guarded = operations.filter(({ security }) => security.length > 0);
 const isForPages = ({ security }: Operation) => security.some((one) => 'publishableKey' in one);
@@ -55,7 +55,7 @@ async function makeKey(fields: object = {}): Promise<{ id: string; key: string }
   return made.body.data;
 }
 
-/** One of each resource that a path names, made with a key. */
+/** Creates one of each resource that paths refer to, with the given key. */
 async function makeThings(key: string): Promise<string[]> {
   const make = async (path: string, body: object): Promise<string> => {
     const made = await service.call('POST', path, { key, body });
@@ -71,7 +71,7 @@ async function makeThings(key: string): Promise<string[]> {
   ]);
 }
 
-/** Runs one property for each operation, and gathers what fails, shrunk. */
+/** Runs one property per operation, and collects the failures after shrinking. */
 async function forEach(
   chosen: readonly Operation[],
   { ids, kind, numRuns }: { ids: readonly string[]; kind: Kind; numRuns: number },

@@ -1,5 +1,5 @@
 /**
- * Proves who may act for a user: signatures with viewer keys, and an organization that requires
+ * Tests who may act for a user: signatures with viewer keys, and an organization that requires
  * them.
  */
 import assert from 'node:assert/strict';

@@ -1,5 +1,5 @@
 /**
- * Proves how requests identified only by address are rate-limited, and whose forwarding headers are
+ * Tests how requests identified only by address are rate-limited, and whose forwarding headers are
  * trusted.
  */
 import assert from 'node:assert/strict';

@@ -14,7 +14,7 @@ import { slidesOf, type OnBroken, type Slide } from './slides.ts';
  * 1. At most one page is being read.
  * 2. An id is in the list at most once.
  * 3. Slides keep their order; new ones are only added at the end.
- * 4. The item named by a link stands first, however long it takes to read; pages wait for it.
+ * 4. The linked item comes first, however long it takes to load; pages wait for it.
  */
 export type FeedPhase =
   | { readonly name: 'idle' | 'loading' | 'ended' }
@@ -195,7 +195,7 @@ export class FeedList {
     return slidesOf(item, this.#onBroken, this.#announces);
   }
 
-  /** Returns false if the id was in the list before. */
+  /** Returns false if the id is already known. */
   #remember(id: string): boolean {
     if (this.#known.has(id)) return false;
     this.#known.add(id);

@@ -1,4 +1,6 @@
-/** Proves what is remembered of sound, volume and captions, whatever the storage holds. */
+/**
+ * Tests which sound, volume and caption preferences are remembered, whatever the storage contains.
+ */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { Preferences } from './preferences.ts';

@@ -3,12 +3,12 @@ import { slidesOf } from '@reelfeed/client/playing';
 import { type PlayerOptions } from './player-options.ts';
 
 const pageSize = 10;
-/** As many as the service answers for at once: a page and the videos of its carousels. */
+/** The maximum number of ids per request; enough for a page and the videos of its carousels. */
 const recalledItems = 100;
 
 type Readers = {
   noteFeed(feedId: string | null): void;
-  /** Nothing waits for what the viewer likes: it shows when it is known. */
+  /** Loads the viewer's reactions in the background; slides show them once they are known. */
   recall(ids: readonly string[]): void;
 };
 
@@ -23,14 +23,14 @@ export class FeedPages {
     this.#readers = readers;
   }
 
-  /** The slides of the item that a link has named. */
+  /** Ids of the slides of the linked item. */
   get linkedIds(): readonly string[] {
     return this.#linkedIds;
   }
 
   /**
-   * The item that a link names; null without a link, and where the item may not be watched or can't be
-   * read: the feed plays all the same.
+   * The linked item. Null without a link, or if the item may not be watched or can't be read; the
+   * feed plays anyway.
    */
   readLinked(id: string | null): Promise<FeedItem | null> | null {
     this.#linkedIds = [];
@@ -64,14 +64,14 @@ export class FeedPages {
     return page;
   }
 
-  /** The list reports odd items. */
+  /** Malformed items are skipped here, because the list reports them. */
   #recall(items: readonly FeedItem[]): void {
     const ids = items.flatMap((item) => slidesOf(item, () => {})).map(({ id }) => id);
     this.#readers.recall(ids.slice(0, recalledItems));
   }
 }
 
-/** One item as a page of its own, the only one. */
+/** A page that contains only this item and has no successor. */
 function pageOf(item: FeedItem): FeedPage {
   const none = { nextCursor: null, hasMore: false, feedId: null, exhausted: false };
   return { ...none, items: [item], experiments: [], requestId: null };

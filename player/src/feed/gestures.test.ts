@@ -103,12 +103,12 @@ test('the wheel is left to text that scrolls, to zoom, to pictures and at the en
     () => sideways,
   );
   let at = 0;
-  /** The steps of one push, and whether the page is kept from scrolling. */
+  /** The steps of one wheel event, and whether it keeps the page from scrolling. */
   const push = (id: string, given: WheelEventInit): [string, boolean] => {
     steps.length = 0;
     const event = new window.WheelEvent('wheel', { bubbles: true, cancelable: true, ...given });
     at += 1_000;
-    // The window knows wheels, but neither their keys nor a clock that stands.
+    // The test DOM's wheel events have neither modifier keys nor a controllable timestamp.
     const { ctrlKey = false } = given;
     Object.defineProperties(event, { timeStamp: { value: at }, ctrlKey: { value: ctrlKey } });
     document.getElementById(id)?.dispatchEvent(event);

@@ -17,15 +17,18 @@ import { endCard } from './screens.ts';
 import { fill } from '../menu/screens-of-device.ts';
 import { makeSlideView, sourceOf } from './slide-views.ts';
 
-/** A clip that cannot be played is left after this time, unless the viewer acts before. */
+/** Time until a clip that cannot be played is skipped, unless the viewer acts first. */
 const skipBrokenMs = 4000;
-/** Slides watched before the offer of sound makes itself small. */
+/** Number of slides after which the unmute button shrinks. */
 const silentSlides = 2;
-/** Beyond this many slides the oldest are let go of, all of them far behind the viewer. */
+/** Beyond this many slides, the oldest are dropped once the viewer is far past them. */
 const keptSlides = 300;
 const droppedSlides = 100;
 
-/** Brings list, column and players together: what is watched, what comes next, what the viewer does. */
+/**
+ * Connects the list, the column and the players: what plays, what is loaded next, and what the
+ * viewer does.
+ */
 export class Player implements SlideActions, KeyActions {
   readonly list: FeedList;
   readonly #options: PlayerOptions;
@@ -38,12 +41,12 @@ export class Player implements SlideActions, KeyActions {
   readonly #pages: FeedPages;
   #shownId: string | null = null;
   #waitsForStart = false;
-  /** Ids of what could not be shown; each is told once. */
+  /** Ids of items that could not be shown; each is reported once. */
   readonly #broken = new Set<string>();
   #skipTimer: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
   readonly #broadcast: Broadcast;
-  /** Until the page says that the element is in sight, nothing plays and nothing is told. */
+  /** Nothing plays and nothing is reported until the page says that the element is visible. */
   #hidden = true;
 
   constructor(options: PlayerOptions) {
@@ -95,12 +98,12 @@ export class Player implements SlideActions, KeyActions {
     this.#drawPosition();
   }
 
-  /** Reads the feed from its beginning; the item `linkedId` comes before it. */
+  /** Reads the feed from the start, with the item `linkedId` first. */
   async restart(linkedId: string | null): Promise<void> {
     await this.list.restart(this.#pages.readLinked(linkedId));
   }
 
-  /** Ends everything that runs; the player can't be used again. */
+  /** Stops everything. The player can't be used afterwards. */
   close(): void {
     cancelAnimationFrame(this.#frame);
     clearTimeout(this.#skipTimer);
@@ -179,7 +182,7 @@ export class Player implements SlideActions, KeyActions {
     this.#column.step(1);
   }
 
-  /** The element is out of sight or back: out of sight nobody watches, and nothing plays. */
+  /** Call when the element becomes hidden or visible. While it is hidden, nothing plays. */
   setHidden(hidden: boolean): void {
     if (hidden === this.#hidden) return;
     this.#hidden = hidden;
@@ -194,7 +197,7 @@ export class Player implements SlideActions, KeyActions {
     this.#show();
   }
 
-  /** The network is back: what failed for want of it is tried again. */
+  /** Call when the network is back: retries what failed without it. */
   async reconnect(): Promise<void> {
     if (this.#pool.active?.state === 'failed') this.retry();
     await this.list.retry();
@@ -219,7 +222,7 @@ export class Player implements SlideActions, KeyActions {
     this.#options.listChanged(this.list);
   }
 
-  /** Puts players, buttons and focus where the column is. */
+  /** Updates players, buttons and focus for the column's current slide. */
   #show(isSwipe = false): void {
     clearTimeout(this.#skipTimer);
     for (const view of this.#column.views) view.pictures?.stop();
@@ -248,7 +251,7 @@ export class Player implements SlideActions, KeyActions {
     this.#broadcast.follow(isFollowed ? slide.id : null, isAwaited);
   }
 
-  /** A slide is before the viewer's eyes. */
+  /** Records which slide the viewer sees now, or null for none. */
   #watch(slide: Slide | null, isSwipe: boolean): void {
     const { ownsPage, contentId } = this.#options;
     const position = this.list.droppedCount + this.#column.index;
@@ -263,7 +266,7 @@ export class Player implements SlideActions, KeyActions {
     if (ownsPage) document.title = `${slide.item.title} · ${this.#options.texts.brand}`;
   }
 
-  /** Other slides load nothing before the watched clip plays. */
+  /** Other slides load nothing until the watched clip plays. */
   #prepareNeighbours(): void {
     this.#view?.loadPictures();
     this.#waitsForStart = !this.#pool.mayPrepare;
@@ -300,13 +303,13 @@ export class Player implements SlideActions, KeyActions {
     }
     if (playback.state === 'failed') this.#onFailed();
     if (playback.isBroadcast && playback.video.ended) this.#broadcast.awaitRecording();
-    // The browser may have taken the sound back, which only shows when playing begins.
+    // The browser may have muted the clip, which is known only once playback starts.
     if (playback.state === 'playing') this.#showSound();
   }
 
   /**
-   * The broadcast that was waited for has begun when its item can be played; the one that is watched is
-   * over when its item is a video: its recording is watched on.
+   * An awaited broadcast has begun once its item can be played. A watched one has ended once its
+   * item is a video; playback then continues with the recording.
    */
   #onBroadcast(item: FeedItem): void {
     const slide = this.#column.slideAt(0);
@@ -320,12 +323,15 @@ export class Player implements SlideActions, KeyActions {
       return;
     }
     const isWatched = item.id === slide?.id;
-    // It has no length before its recording was processed.
+    // The item has no duration until its recording has been processed.
     if (!isWatched || item.duration === null || this.#pool.active?.video.ended !== true) return;
     if (this.list.replace(item)) this.retry();
   }
 
-  /** An announced stream was ended or taken back. A broadcast is away until its recording is there. */
+  /**
+   * Removes an announced stream that was ended or withdrawn. A broadcast stays: it is only
+   * unavailable until its recording exists.
+   */
   #onBroadcastGone(id: string): void {
     const slide = this.#column.slideAt(0);
     if (slide?.id === id && slide.media.kind === 'announcement') this.list.remove(id);
@@ -342,7 +348,7 @@ export class Player implements SlideActions, KeyActions {
     if (!offline) this.#skipTimer = setTimeout(() => this.skip(), skipBrokenMs);
   }
 
-  /** A clip that already failed while it was prepared is not shown at all. */
+  /** Removes the next clip if it failed while it was prepared, so that it is never shown. */
   #dropBroken({ id, failure }: Playback): void {
     const isAhead = id !== null && this.#column.slideAt(1)?.id === id;
     if (!isAhead || !navigator.onLine) return;
@@ -350,14 +356,17 @@ export class Player implements SlideActions, KeyActions {
     this.#removeSoon(id);
   }
 
-  /** Nothing can be shown of an item. It is told as a clip is that does not play; the others stay. */
+  /**
+   * Reports an item that cannot be shown, like a clip that does not play. Other items are
+   * unaffected.
+   */
   #onBroken({ id }: { readonly id: string }, error: unknown): void {
     if (this.#broken.has(id)) return;
     this.#broken.add(id);
     this.#viewing.failAhead(id, describe(error));
   }
 
-  /** Changing the list at once would run inside the very change that is being reported. */
+  /** Deferred, because another change of the list is being reported right now. */
   #removeSoon(id: string): void {
     setTimeout(() => this.list.remove(id), 0);
   }

@@ -6,7 +6,7 @@ import { type PlaybackSource } from '../playback/playback.ts';
 import { type PlayerOptions } from './player-options.ts';
 import { type Reactions } from './reactions.ts';
 
-/** On a slower line the small thumbnail does. */
+/** On slower connections, the small thumbnail is used. */
 const slowLineBps = 4_000_000;
 
 type SlideViewParts = {
@@ -16,7 +16,7 @@ type SlideViewParts = {
   readonly conditions: Conditions;
 };
 
-/** Draws a slide with what the viewer has said of it, and asks for protected pictures. */
+/** Draws a slide with the viewer's reactions, and requests the addresses of protected pictures. */
 export function makeSlideView(
   article: HTMLElement,
   slide: Slide,

@@ -3,13 +3,13 @@ import type { HlsConfig, LoadPolicy } from 'hls.js';
 import { type Conditions } from './conditions.ts';
 import { broadcastConfig } from './live-edge.ts';
 
-/** Seconds that the playing clip and a clip that waits for its turn load ahead. */
+/** Buffer lengths in seconds of the playing clip and of a waiting one. */
 export const playingBufferSeconds = 12;
 export const waitingBufferSeconds = 4;
 
 /**
- * hls.js would repeat a failed request six times over half a minute, silently. A viewer has swiped on
- * by then, so two repeats have to do.
+ * hls.js would repeat a failed request six times over half a minute, silently. The viewer has
+ * swiped on by then, so it retries only twice.
  */
 const loadPolicy: LoadPolicy = {
   default: {
@@ -21,8 +21,8 @@ const loadPolicy: LoadPolicy = {
 };
 
 /**
- * Without a measured line the first variant is chosen when the playlist is known: the first one of
- * the playlist, as the service orders it, or a smaller one where the line seems to be slow.
+ * Without a measured connection speed, the start variant is chosen once the playlist is known: its
+ * first one, in the service's order, or a smaller one if the connection seems slow.
  */
 export function hlsConfig(conditions: Conditions, isBroadcast: boolean): Partial<HlsConfig> {
   const { measuredBps } = conditions;

@@ -9,7 +9,7 @@ import { isBehind, latestPosition } from './live-edge.ts';
 import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
 
 /**
- * One video element and what feeds it. A slot is filled with one slide after the other:
+ * One video element and its source. A slot plays one slide after another:
  *
  *   empty ──load──▶ loading ──first frame──▶ playing ◀──▶ paused
  *                                            playing ◀──▶ buffering
@@ -17,10 +17,11 @@ import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './
  *                   any ──fatal error──▶ failed ──load──▶ loading
  *   any ──release──▶ empty
  *
- * Only `load` and `release` leave `failed`: what the element still says after a failure is its echo.
+ * Only `load` and `release` leave `failed`: events that the element fires after a failure are
+ * ignored.
  *
- * 1. The element is the same for the slot's whole life: browsers allow sound per element, and
- *    the allowance that the first tap gave must hold for the next clips.
+ * 1. The element stays the same for the slot's lifetime: browsers permit sound per element, and the
+ *    permission given by the first tap must also apply to later clips.
  * 2. Nothing of a slide is loaded or decoded after `release`.
  */
 export type PlaybackState =
@@ -36,15 +37,15 @@ export type PlaybackState =
 export type PlaybackView = {
   mount(video: HTMLVideoElement): void;
   showState(state: PlaybackState): void;
-  /** A request for the clip has failed and is being repeated; or it came through after all. */
+  /** A request for the clip has failed and is being retried, or a retry has succeeded. */
   showTrouble(isTrying: boolean): void;
-  /** The broadcast that was watched is over. */
+  /** The watched broadcast has ended. */
   showEnded(): void;
 };
 
 export type PlaybackSource = {
   readonly id: string;
-  /** A broadcast: it is watched at its latest moment, and does not begin again at its end. */
+  /** Whether it is a broadcast, which plays at its live edge and does not loop. */
   readonly isBroadcast: boolean;
   /**
    * Returns the URL of the master playlist. Called at each load, because that of a protected clip
@@ -73,7 +74,7 @@ export class Playback {
   #state: PlaybackState = 'empty';
   #hls: HlsEngine | null = null;
   #active = false;
-  /** hls.js knows the variants, so that one can be chosen. */
+  /** Whether hls.js has parsed the variants, so that one can be chosen. */
   #isParsed = false;
   #loadsFragments = false;
   #repairs = 0;
@@ -100,12 +101,12 @@ export class Playback {
     return this.#state;
   }
 
-  /** Null unless the state is `failed`; another object for each failure. */
+  /** Null unless the state is `failed`; a new object for each failure. */
   get failure(): PlaybackFailure | null {
     return this.#state === 'failed' ? this.#failure : null;
   }
 
-  /** Null while it is unknown, and where the browser plays HLS by itself. */
+  /** Null while it is unknown, and if the browser plays HLS natively. */
   get level(): PlaybackLevel | null {
     const level = this.#hls?.levels[this.#hls.currentLevel];
     if (level === undefined) return null;
@@ -129,7 +130,7 @@ export class Playback {
     };
   }
 
-  /** Prepares a slide: its playlists, and no picture before `warm` or `activate`. */
+  /** Prepares a slide by loading its playlists. Media is loaded only by `warm` or `activate`. */
   load(source: PlaybackSource): void {
     this.release();
     this.#source = source;
@@ -152,7 +153,7 @@ export class Playback {
     if (this.#isParsed) this.#hls?.startLoad(-1);
   }
 
-  /** Makes this the clip that is watched. */
+  /** Makes this the active clip and plays it. */
   activate(): void {
     this.#active = true;
     if (this.#hls !== null) this.#hls.config.maxBufferLength = playingBufferSeconds;
@@ -161,7 +162,7 @@ export class Playback {
     this.play();
   }
 
-  /** Keeps a clip that was watched, at its beginning, without loading more of it. */
+  /** Pauses and rewinds a clip that was watched, and stops loading it. */
   park(): void {
     if (!this.#active) return;
     this.#active = false;
@@ -176,12 +177,12 @@ export class Playback {
     return this.#source?.isBroadcast === true;
   }
 
-  /** Whether the viewer sees the past of a broadcast. */
+  /** Whether the viewer is behind the live edge of a broadcast. */
   get isBehind(): boolean {
     return this.isBroadcast && isBehind(this.#hls, this.video);
   }
 
-  /** A broadcast that was left goes on where it is now. */
+  /** Jumps to the live edge of a broadcast. */
   goToLatest(): void {
     const latest = latestPosition(this.#hls, this.video);
     if (latest !== null && latest > this.video.currentTime) this.video.currentTime = latest;
@@ -192,7 +193,7 @@ export class Playback {
     void this.#start();
   }
 
-  /** Lets go of the slide, its connections and its decoded pictures. */
+  /** Releases the slide, its connections and its decoded pictures. */
   release(): void {
     this.#active = false;
     this.#endTrouble();
@@ -204,12 +205,12 @@ export class Playback {
     this.#isParsed = false;
     this.video.pause();
     this.video.removeAttribute('src');
-    // Without it browsers keep the decoder of the last source.
+    // Without this, browsers keep the decoder of the last source.
     this.video.load();
     this.video.remove();
   }
 
-  /** Seconds that can be played on from here without the network. */
+  /** Seconds that can be played from the current position without the network. */
   get bufferedAheadSeconds(): number {
     const { buffered, currentTime } = this.video;
     for (let range = 0; range < buffered.length; range += 1) {
@@ -237,7 +238,7 @@ export class Playback {
     }
   }
 
-  /** Finds out where the clip is and feeds it to the element, unless the slot has moved on. */
+  /** Requests the clip's address and loads it into the element, unless the slot has moved on. */
   async #open(source: PlaybackSource): Promise<void> {
     const isCurrent = (): boolean => this.#source === source && this.#state !== 'failed';
     const isNative = usesNativeHls();
@@ -288,12 +289,13 @@ export class Playback {
 
   #onHlsError(hls: HlsEngine, data: ErrorData, isMediaError: boolean): void {
     if (!data.fatal) {
-      // The service waits for a part that does not come: the encoder is at fault, not the line.
+      // A 503 means that the next part is late: the encoder is at fault, not the connection.
       const isWaiting = this.isBroadcast && data.response?.code === 503;
       if (!isMediaError && !isWaiting) this.#noteTrouble(data);
       return;
     }
-    // A playlist of codecs that the browser lacks is no damage: there is nothing to repair.
+    // Before the playlist is parsed, a media error means that the browser lacks its codecs, which
+    // cannot be repaired.
     if (isMediaError && this.#isParsed && this.#repairs < mediaRepairs) {
       this.#repairs += 1;
       hls.recoverMediaError();
@@ -302,7 +304,9 @@ export class Playback {
     this.#fail(data.details, data.error.message);
   }
 
-  /** Says that the line has trouble while the clip stands, and gives up when it lasts. */
+  /**
+   * Shows that the connection has trouble while the clip is stalled, and gives up if that lasts.
+   */
   #noteTrouble(data: ErrorData): void {
     if (this.#state === 'failed' || this.bufferedAheadSeconds > 1) return;
     this.#source?.view.showTrouble(true);
@@ -319,7 +323,7 @@ export class Playback {
 
   #listen(): void {
     const video = this.video;
-    // Events come later than what caused them; by then the slot may serve another slide.
+    // Events are asynchronous, so the slot may already play another slide.
     video.addEventListener('playing', () => {
       if (this.#isWatched && !video.paused) this.#enter('playing');
     });
@@ -338,7 +342,7 @@ export class Playback {
       this.#changed(this);
     });
     video.addEventListener('error', () => {
-      // With hls.js the library sees the error first and may repair it.
+      // hls.js handles the error itself and may recover from it.
       if (this.#hls !== null || this.#source === null) return;
       this.#fail(`MEDIA_${video.error?.code ?? 0}`, video.error?.message ?? '');
     });
@@ -370,7 +374,9 @@ export class Playback {
   }
 }
 
-/** Errors of the client have a code; that of a missing file of the player has none. */
+/**
+ * Errors of the client have a code; others, such as a file that failed to load, are named by type.
+ */
 export function describe(error: unknown): PlaybackFailure {
   if (!(error instanceof Error)) return { code: 'UNKNOWN', message: 'The clip cannot be opened.' };
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;

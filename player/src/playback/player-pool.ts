@@ -94,7 +94,9 @@ export class PlayerPool {
     this.#warmNextSoon();
   }
 
-  /** Loads the playlists of the neighbours as soon as that takes nothing from the active clip. */
+  /**
+   * Loads the playlists of the neighbours as soon as that takes no bandwidth from the active clip.
+   */
   prepare(): void {
     if (!this.mayPrepare) return;
     for (const source of this.#neighbours) this.#load(source);
@@ -112,7 +114,7 @@ export class PlayerPool {
     else playback.video.pause();
   }
 
-  /** Pauses while nobody can see it. A clip that the viewer paused stays paused. */
+  /** Pauses while the player is hidden. A clip that the viewer paused stays paused. */
   suspend(): void {
     const playback = this.active;
     if (playback === null || playback.video.paused) return;

@@ -10,7 +10,10 @@ type ArticleOptions = {
   readonly texts: Texts;
 };
 
-/** Shows the article of a slide: a button in the rail, or a card under the words where the page wants one. */
+/**
+ * Links to the article of a slide: by a button in the rail, or by a card below the text if the page
+ * provides one.
+ */
 export function showArticle(slideRoot: HTMLElement, { slide, card, texts }: ArticleOptions): void {
   const link = webAddress(slide.item.articleUrl);
   if (link === null) return;

@@ -29,7 +29,7 @@ export type SlideActions = {
   goLive(): void;
 };
 
-/** One slide in the column: the words, the buttons and the place for the picture. */
+/** One slide in the column: its texts, its buttons and the area for its media. */
 export class ItemView implements PlaybackView {
   readonly slide: Slide;
   readonly surface: HTMLButtonElement;
@@ -42,7 +42,7 @@ export class ItemView implements PlaybackView {
   readonly #savesBytes: boolean;
   #video: HTMLVideoElement | null = null;
   #permission: Permission | null = null;
-  /** The thumbnail that waits until it may be loaded. */
+  /** The thumbnail to load as soon as loading is allowed. */
   #waitingThumbnail: string | null = null;
   #mayLoadPictures = false;
   #mounted = true;
@@ -56,7 +56,7 @@ export class ItemView implements PlaybackView {
       template: HTMLTemplateElement;
       texts: Texts;
       articleCard: ((item: FeedItem) => ArticleCard | null) | null;
-      /** Pictures should be small, because the line is slow. */
+      /** Whether to prefer small pictures, because the connection is slow. */
       savesBytes: boolean;
     },
   ) {
@@ -77,7 +77,7 @@ export class ItemView implements PlaybackView {
     this.showState('empty');
   }
 
-  /** Empties the slide; the article stays as its place in the column. */
+  /** Empties the slide; the article remains as a placeholder in the column. */
   unmount(): void {
     this.#mounted = false;
     this.pictures?.stop();
@@ -93,7 +93,7 @@ export class ItemView implements PlaybackView {
     this.#article.classList.remove('started');
   }
 
-  /** The item is protected, and this is where its pictures and captions are. */
+  /** Uses the addresses of a protected item's pictures and captions. */
   permit(permission: Permission): void {
     this.#permission = permission;
     if (!this.#mounted) return;
@@ -106,7 +106,7 @@ export class ItemView implements PlaybackView {
   }
 
   showState(state: PlaybackState): void {
-    // A far jump empties the slide before its player hears of it.
+    // A long jump empties the slide before its player is notified.
     if (!this.#mounted) return;
     const isVideo = this.slide.media.kind === 'video';
     const stopped = state === 'paused' || state === 'blocked';
@@ -128,14 +128,14 @@ export class ItemView implements PlaybackView {
     trouble.textContent = isTrying ? this.#texts.slowClip : '';
   }
 
-  /** The stream has not begun: says when it will. */
+  /** Shows when the stream will start. */
   showAnnouncement({ publishAt }: FeedItem): void {
     if (!this.#mounted) return;
     const { startsSoon, startsAt } = this.#texts;
     const time = publishAt === null ? null : formatStart(new Date(publishAt), new Date());
     const notice = this.#part('.trouble', HTMLElement);
     const text = time === null ? startsSoon : startsAt(time);
-    // Writing it again would be read aloud again.
+    // Writing the same text again would make a screen reader repeat it.
     if (notice.textContent !== text) notice.textContent = text;
     notice.hidden = false;
   }
@@ -146,7 +146,7 @@ export class ItemView implements PlaybackView {
     this.#part('.badges', HTMLElement).replaceChildren(element('span', {}, this.#texts.liveEnded));
   }
 
-  /** Whether the viewer of a broadcast sees its past: then a button leads to its latest moment. */
+  /** Shows a button that jumps to the live edge if the viewer of a broadcast is behind it. */
   showBehind(isBehind: boolean): void {
     if (!this.#mounted || isBehind === this.#isBehind) return;
     this.#isBehind = isBehind;
@@ -165,7 +165,7 @@ export class ItemView implements PlaybackView {
     badge.textContent = this.#texts.watching(formatCount(viewers));
   }
 
-  /** The pictures of a protected item may not be seen. */
+  /** Shows that access to a protected item was denied. */
   showRefusal(): void {
     if (!this.#mounted) return;
     this.showProblem(this.#texts.lockedClip);
@@ -200,11 +200,11 @@ export class ItemView implements PlaybackView {
     this.#part('.captions', HTMLButtonElement).setAttribute('aria-pressed', String(shown));
   }
 
-  /** A heart that rises from the middle, for a like by double tap. */
+  /** Animates a heart in the middle, for a like by double tap. */
   burst(): void {
     const heart = this.#part('.burst', SVGSVGElement);
     heart.classList.remove('shown');
-    // Reading the size makes the browser notice that the animation was taken away.
+    // Reading the size forces a layout, so that the animation restarts.
     heart.getBoundingClientRect();
     heart.classList.add('shown');
   }
@@ -254,7 +254,7 @@ export class ItemView implements PlaybackView {
     this.#media.append(this.pictures.root);
   }
 
-  /** The blurred picture of the hash stands there until the thumbnail has come. */
+  /** Shows the blurred placeholder until the thumbnail has loaded. */
   #showThumbnail(url: string | null): void {
     const placeholder = placeholderOf(this.slide.item.thumbnailHash);
     const source = webAddress(url) ?? placeholder;
@@ -278,7 +278,9 @@ export class ItemView implements PlaybackView {
     return this.#part('.frame', HTMLElement).clientWidth * Math.min(2, devicePixelRatio);
   }
 
-  /** Loads the thumbnail, now that it keeps nothing from the clip that the viewer waits for. */
+  /**
+   * Loads the thumbnail. Call once this takes no bandwidth from the clip that the viewer waits for.
+   */
   loadPictures(): void {
     this.#mayLoadPictures = true;
     const source = this.#waitingThumbnail;
@@ -293,7 +295,10 @@ export class ItemView implements PlaybackView {
     }
   }
 
-  /** A clip that waits for a tap shows what is in it, unless the viewer wants nothing to move. */
+  /**
+   * Shows the animated preview of a clip that waits for a tap, unless the viewer prefers reduced
+   * motion.
+   */
   #showPreview(): void {
     const preview = webAddress(this.#permission?.previewUrl ?? this.slide.item.previewUrl);
     const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -328,7 +333,9 @@ export class ItemView implements PlaybackView {
     this.showProblem(this.#texts.brokenClip);
   }
 
-  /** Offers to open the description when it does not fit. Call when the slide has its size. */
+  /**
+   * Offers to expand the description if it does not fit. Call once the slide has its final size.
+   */
   measureDescription(): void {
     const text = this.#part('.description p', HTMLElement);
     const more = this.#part('.more', HTMLButtonElement);
@@ -351,7 +358,9 @@ export class ItemView implements PlaybackView {
     (part.querySelector('p') ?? part).textContent = text;
   }
 
-  /** Shows a count, or the name while there is none. The spoken name holds what is seen. */
+  /**
+   * Shows a count, or the name if the count is 0. The accessible name contains the visible text.
+   */
   #count(button: HTMLElement, name: string, count: number): void {
     const shown = formatCount(count);
     setName(button, `${name} ${shown}`.trim());

@@ -1,4 +1,4 @@
-/** Proves how environment variables become the configuration, and that no secret is ever shown. */
+/** Tests how environment variables become the configuration, and that no secret is ever shown. */
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';

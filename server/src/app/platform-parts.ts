@@ -53,7 +53,7 @@ export type PlatformParts = {
   /** For code that opens its own connection. */
   connection: DatabaseConnection;
   db: Db;
-  /** For expensive reads whose data may be some seconds old. */
+  /** For expensive reads whose data may be a few seconds old. */
   heavyReads: HeavyReads;
   /** True if no other process shares the data directory. */
   ownsDataDirectory: boolean;

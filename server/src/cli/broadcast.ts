@@ -26,7 +26,10 @@ export async function broadcast(
   await publisher.end();
 }
 
-/** Publishes so many seconds by SRT. The clip is made first, since SRT needs timestamps that go on. */
+/**
+ * Publishes by SRT for this many seconds. The clip is made first, because SRT needs continuous
+ * timestamps.
+ */
 export async function broadcastBySrt(
   url: string,
   streamKey: string,

@@ -1,4 +1,4 @@
-/** The modules of the server that are no tests, parsed. */
+/** Parses the modules of the server, except tests. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

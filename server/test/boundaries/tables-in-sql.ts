@@ -1,6 +1,7 @@
 /**
- * Finds the tables that SQL names. The text is cut into tokens as PostgreSQL does it, and the name of a
- * known table counts wherever a table can stand. That needs no whole statement: templates hold fragments.
+ * Finds the tables that SQL names. The text is split into tokens like PostgreSQL does, and the name
+ * of a known table counts wherever a table name can appear. This also works on fragments, which
+ * templates contain.
  */
 import {
   Visitor,
@@ -11,7 +12,9 @@ import {
   type TemplateLiteral as Template,
 } from 'oxc-parser';
 
-/** Comments, strings and the quotes around bodies of functions are left out; the bodies are SQL. */
+/**
+ * Skips comments, strings and the quotes around function bodies, but not the bodies, which are SQL.
+ */
 const token =
   /--.*|\/\*[\s\S]*?\*\/|\be'(?:[^'\\]|\\.|'')*'|'(?:[^']|'')*'|\$\w*\$|"(?<quoted>(?:[^"]|"")+)"|(?<plain>[a-z_][\w$]*|\S)/gi;
 
@@ -40,7 +43,7 @@ export function tablesInSql(sql: string, known: ReadonlySet<string>): string[] {
       quoted?.replaceAll('""', '"') ?? plain?.toLowerCase() ?? '',
   ).filter((text) => text !== '');
   return tokens.filter((name, index) => {
-    // A name before a dot is a schema, or a table that is also named elsewhere.
+    // A name before a dot is a schema, or a table that is named elsewhere as well.
     if (!known.has(name) || tokens[index + 1] === '.') return false;
     const isQualified = tokens[index - 1] === '.';
     const before = tokens.slice(0, isQualified ? index - 2 : index);
@@ -49,7 +52,7 @@ export function tablesInSql(sql: string, known: ReadonlySet<string>): string[] {
   });
 }
 
-/** Whether what follows these tokens, the last of which is a comma, can be a table. */
+/** Whether a table name can follow these tokens, the last of which is a comma. */
 function isListOfTables(tokens: readonly string[]): boolean {
   let depth = 0;
   for (const text of tokens.toReversed()) {
@@ -62,7 +65,7 @@ function isListOfTables(tokens: readonly string[]): boolean {
   return true;
 }
 
-/** The known tables that are named by SQL in templates and strings, or to a method of Kysely. */
+/** The known tables named in SQL in templates and strings, or passed to a method of Kysely. */
 export function tablesInSource(program: Program, known: ReadonlySet<string>): string[] {
   const found: string[] = [];
   const add = (sql: string) => found.push(...tablesInSql(sql, known));

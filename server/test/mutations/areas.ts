@@ -1,8 +1,11 @@
-/** The parts whose tests are judged by mutation: the files that decide something, and their tests. */
+/**
+ * The areas whose tests are judged by mutation testing: the files that contain decisions, and their
+ * tests.
+ */
 
 export type Area = { name: string; sources: string[]; tests: string[] };
 
-/** Globs below `server/src`. Of the tests, those run that load the mutated file. */
+/** Globs below `server/src`. Only the tests that load the mutated file are run. */
 export const areas: Area[] = [
   {
     name: 'ranking',

@@ -1,4 +1,4 @@
-/** Finds our files that a file loads, by following its relative imports. */
+/** Finds the project's files that a file loads, by following its relative imports. */
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 

@@ -95,7 +95,7 @@ function operatorMutants(node: Node, source: string): Mutant[] {
   return [{ start, end: start + String(operator).length, text }];
 }
 
-/** Returned constants: another number, no text, no null. */
+/** Mutates returned constants: the next number, an empty text, `undefined` for null. */
 function constantMutants(value: unknown): Mutant[] {
   if (!isNode(value) || value.type !== 'Literal') return [];
   const constant = value['value'];

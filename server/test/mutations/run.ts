@@ -1,15 +1,15 @@
 /**
  * Judges tests by mutation: changes one operator, constant or statement at a time in the files that
- * decide something (`areas.ts`), and runs the tests that load the changed file. A mutant that no test
- * notices has survived: it names a test that is missing, or code that does nothing.
+ * contain decisions (`areas.ts`), and runs the tests that load the changed file. A mutant that no
+ * test notices survives: it reveals a missing test, or code that has no effect.
  *
  *     npm run test:mutations                          a sample of 40 mutants for each area
  *     npm run test:mutations -- --per-area 15 intake  a smaller sample of one area
  *     npm run test:mutations -- --seed 2              another sample
  *     npm run test:mutations -- --file schedule.ts    only mutants of files with this in their path
  *
- * Only tests that do without a service run, because hundreds of runs have to be short. Nothing is
- * written to the tree: the mutated text is given to the test's process by a hook of the loader.
+ * Only tests that need no service are run, because there are hundreds of runs. Nothing is written
+ * to the working tree: a loader hook passes the mutated text to the test process.
  */
 import { spawn } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ const { values, positionals } = parseArgs({
 const filesOf = (globs: string[]): string[] =>
   globSync(globs, { cwd: root }).map((file) => path.join(root, file));
 
-/** A permutation that the seed alone decides, so that a run can be repeated. */
+/** A permutation determined only by the seed, so that a run can be repeated. */
 function shuffled<T>(all: T[], seed: number): T[] {
   let state = seed;
   const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
@@ -66,7 +66,7 @@ function sample(area: Area): Sampled[] {
   return shuffled(all, Number(values.seed) * 7_919).slice(0, Number(values['per-area']));
 }
 
-/** Runs a test file, with a mutant or without; resolves to null when it takes too long. */
+/** Runs a test file, with or without a mutant. Resolves to null if it takes too long. */
 function passes(file: string, timeoutMs: number, mutant?: Sampled): Promise<boolean | null> {
   const { promise, resolve, reject } = Promise.withResolvers<boolean | null>();
   const given = mutant && { ...mutant, url: pathToFileURL(mutant.file).href };
@@ -86,7 +86,7 @@ function passes(file: string, timeoutMs: number, mutant?: Sampled): Promise<bool
   return promise;
 }
 
-/** Whether a test starts the service or a database; that it only loads their helpers does not count. */
+/** Whether a test starts the service or a database. Merely loading their helpers does not count. */
 function needsService(loads: Set<string>): boolean {
   return [...loads].some(
     (file) =>
@@ -97,7 +97,7 @@ function needsService(loads: Set<string>): boolean {
   );
 }
 
-/** The tests of an area that pass without a service, the quickest first. */
+/** The tests of an area that pass without a service, fastest first. */
 async function testsOf(area: Area): Promise<TestFile[]> {
   const tests: TestFile[] = [];
   for (const file of filesOf(area.tests)) {

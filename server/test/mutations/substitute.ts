@@ -1,4 +1,4 @@
-/** Loaded before a test: gives one module another text, in this process and those that it starts. */
+/** Preloaded before a test: replaces the source of one module, in this process and its children. */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import process from 'node:process';

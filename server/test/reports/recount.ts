@@ -65,7 +65,7 @@ export function nameOf({ userId, deviceId, sessionId }: LoggedEvent): string | n
 export const itemOf = ({ event, contentId, data }: LoggedEvent): string =>
   event === 'swipe' ? String(data['fromContentId']) : contentId;
 
-/** Owner of each device: the first user that an event names with it. */
+/** The owner of each device: the first user seen with it. */
 export function ownersOf(sorted: readonly LoggedEvent[]): Map<string, string> {
   const owners = new Map<string, string>();
   for (const { deviceId, userId } of sorted) {

@@ -1,4 +1,4 @@
-/** Proves what a click selects, alone and with Shift. */
+/** Tests what a click selects, alone and with Shift. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { toggled } from './selection.ts';

@@ -1,4 +1,4 @@
-/** Proves what the form of an experiment says while it is typed. */
+/** Tests the validation messages of the experiment form. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

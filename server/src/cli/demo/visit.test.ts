@@ -1,4 +1,4 @@
-/** Proves how the viewers of the demo watch: believable, in order, and the same each time. */
+/** Tests that the demo's viewers watch plausibly, in order, and the same way each time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demoClips } from './clips.ts';

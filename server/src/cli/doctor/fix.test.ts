@@ -1,5 +1,5 @@
 /**
- * Proves what `reelfeed doctor --fix` changes and leaves alone, and that `--dry-run` changes
+ * Tests what `reelfeed doctor --fix` changes and leaves alone, and that `--dry-run` changes
  * nothing.
  */
 import assert from 'node:assert/strict';

@@ -65,7 +65,7 @@ export async function createAlert(
   const rule = readRule(given);
   if ((await lockAlerts(tx, organizationId)) >= maxAlerts) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization can have ${maxAlerts} alerts.`,
+      message: `An organization can have at most ${maxAlerts} alerts.`,
     });
   }
   const schedule = firstWindow(await readOrganizationClock(tx, organizationId));

@@ -1,4 +1,4 @@
-/** Proves what a client is told of the limits of bulk operations. */
+/** Tests the headers that tell clients about the limits of bulk operations. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { AllowanceRefusal, allowanceHeaders, askFor, type Allowance } from './allowance.ts';

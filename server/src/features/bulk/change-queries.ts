@@ -135,7 +135,7 @@ function toInput(items: readonly RequestedItem[]): string {
 
 function toOutcome(rows: readonly BatchRow[]): BatchOutcome {
   const [first] = rows;
-  if (first === undefined) throw new Error('The allowance was not answered.');
+  if (first === undefined) throw new Error('The database returned no allowance.');
   const results = rows.flatMap((row) => {
     if (row.position === null) return [];
     const { id, code, message, tags, visibility } = row;

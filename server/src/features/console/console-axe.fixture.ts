@@ -83,7 +83,10 @@ export async function axeProblems(page: Page, index: number): Promise<string[]> 
   return found;
 }
 
-/** Names of buttons that open a dialog; only one of those that differ just by their object. */
+/**
+ * Names of buttons that open a dialog. Of several with the same action on different objects, only
+ * the first is included.
+ */
 async function dialogButtons(page: Page): Promise<string[]> {
   const names = await page
     .locator('main button:visible:enabled')

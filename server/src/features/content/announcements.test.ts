@@ -1,4 +1,4 @@
-/** Proves which streams are announced without asking the database. */
+/** Tests which streams are announced, without a database. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Db } from '../../platform/database/database.ts';

@@ -1,4 +1,4 @@
-/** Proves what a change says before it meets its item, and which changes are refused. */
+/** Tests how a change is parsed before it is applied to an item, and which changes are rejected. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Proves how an item's assets, progress and version are shown. */
+/** Tests how an item's assets, progress and version are shown. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Proves what becomes of tags, schedules and custom metadata, and which are refused. */
+/** Tests how tags, schedules and custom metadata are normalized, and which are rejected. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

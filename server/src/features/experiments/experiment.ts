@@ -99,7 +99,7 @@ export type ExperimentRow = Omit<
 /** The control, against which the other variants are compared. */
 export function controlOf(variants: readonly Variant[]): Variant {
   const control = variants.find(({ id }) => id === 'control') ?? variants[0];
-  if (control === undefined) throw new Error('An experiment without variants.');
+  if (control === undefined) throw new Error('The experiment has no variants.');
   return control;
 }
 

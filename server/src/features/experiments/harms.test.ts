@@ -1,4 +1,4 @@
-/** Proves which harms of guardrails are found, and which are new. */
+/** Tests which guardrails are reported as harmed, and which of these are new. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freshHarms, harmsOf, type Harmed } from './harms.ts';

@@ -1,4 +1,4 @@
-/** Proves which parts of the layer experiments take, and which experiments may share them. */
+/** Tests which parts of the layer experiments take, and which experiments may share them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Proves when looks are scheduled: whole days, time zones, and ends that move. */
+/** Tests when looks are scheduled: whole days, time zones, and changed ends. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

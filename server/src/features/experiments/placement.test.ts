@@ -1,4 +1,4 @@
-/** Proves which viewers experiments take when they run side by side or one after another. */
+/** Tests which viewers are in experiments that run in parallel or one after another. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assignVariant } from '@reelfeed/client/assignment';

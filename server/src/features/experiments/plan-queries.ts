@@ -50,7 +50,7 @@ export async function readBaseline(db: Db, organizationId: string): Promise<Base
       count(*) filter (where first_day + 1 = any(days)) as returned
     from viewer`.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('A count gave no row.');
+  if (row === undefined) throw new Error('The count returned no row.');
   return row;
 }
 

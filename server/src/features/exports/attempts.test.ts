@@ -1,4 +1,4 @@
-/** Proves what holds when exports are requested or processed at the same time. */
+/** Tests exports that are requested or processed at the same time. */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { Readable } from 'node:stream';

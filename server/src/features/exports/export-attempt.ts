@@ -13,7 +13,7 @@ import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from
 const partRows = 50_000;
 const partMs = 3_000;
 
-/** Bounds memory: an export needs only some megabytes at a time. */
+/** Bounds memory: an export needs only a few megabytes at a time. */
 const maxGarbageBytes = 32 * 2 ** 20;
 
 export type ExportAttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };

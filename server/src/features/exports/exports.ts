@@ -5,7 +5,7 @@
  *                    │          ├────→ failed
  *                    └──────────┴────→ cancelled
  *
- * 1. The job `run-export` writes an export in parts of some megabytes. A part is finished when its
+ * 1. The job `run-export` writes an export in parts of a few megabytes. A part is finished when its
  *    bytes are durable and a row records where the next one begins; after a crash the next attempt
  *    resumes there. Once an attempt has started, no earlier one can finish a part or the export.
  * 2. The file is complete and durable before the transaction that makes the export `ready`. That

@@ -1,4 +1,4 @@
-/** Proves that a feed's cursor carries its whole session, and that a damaged one is none. */
+/** Proves that a feed's cursor carries its whole session, and that a damaged one is rejected. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';

@@ -6,7 +6,7 @@
  * Bytes: version, signature, feed id, then numbers as varints: how many items the next page was
  * planned for, the order as signed differences, the places in it that are explorations, and the
  * sorted served items as gaps. A session of a few pages takes about 150 bytes. Servers and proxies
- * accept request lines of 8 KB, so a session of some thousands of items continues as a sweep (see
+ * accept request lines of 8 KB, so a session of several thousand items continues as a sweep (see
  * `page.ts`).
  */
 import { ApiError } from '../../platform/http/errors.ts';

@@ -18,7 +18,7 @@ import type { LiveState } from '../live/live.ts';
 
 /** Enough for the JSON of some 20,000 items. */
 const maxKeptBytes = 48 * 1024 * 1024;
-/** Items contain signed URLs that are valid for some hours, so old JSON is not reused. */
+/** Items contain signed URLs that are valid for a few hours, so old JSON is not reused. */
 const maxAgeMs = 3_600_000;
 
 /** The JSON of an item as bytes: the stable part, and the volatile part with the closing brace. */

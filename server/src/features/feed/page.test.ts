@@ -1,4 +1,4 @@
-/** Proves what a session shows from its first page to its last, without a service. */
+/** Tests what a session shows from its first page to its last, without a service. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FeedSession } from './feed-cursor.ts';

@@ -3,7 +3,7 @@
  *
  * A cursor fixes its page, so reading it again gives the same page, minus items that may no longer
  * be shown. A larger limit than the cursor was made for adds items that are chosen now. The
- * following page is chosen at the same time, with everything known by then.
+ * following page is chosen at the same time, with everything known at that time.
  */
 import type { FeedSession } from './feed-cursor.ts';
 import { byFreshness, isDue, type FeedEntry, type OrderPlace } from './items/feed-entry.ts';
@@ -84,8 +84,8 @@ const maxServed = 1_500;
 const beforeAll: OrderPlace = { freshSinceMs: Number.MAX_SAFE_INTEGER, serialNumber: 0 };
 
 /**
- * The served items that the next pages must know. A sweep has served everything before its place,
- * so it only remembers items after it.
+ * The served items that later pages need to exclude. A sweep has served everything before its
+ * place, so it only remembers items after it.
  */
 function leftToRemember(
   { index }: ChoiceParts,

@@ -37,7 +37,7 @@ const ViewerReactions = Type.Object({
 type Parts = { readonly db: Db; readonly viewerSignatures: SignatureReader };
 
 /**
- * Returns what a viewer has liked and saved, so that a player shows it on all of the user's
+ * Returns what a viewer has liked and saved, so that a player can show it on all of the user's
  * devices.
  */
 export function addReactionsRoute(app: HttpApp, { db, viewerSignatures }: Parts): void {

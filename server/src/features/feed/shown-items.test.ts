@@ -1,4 +1,4 @@
-/** Proves who can see a live stream that has not begun. */
+/** Tests who can see a live stream that has not begun. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createStream } from '../../../test/live-publisher.ts';

@@ -30,7 +30,7 @@ import {
   type StoredChunk,
 } from './queries.ts';
 
-/** The range of reports plus some days. */
+/** The range of reports plus a few days. */
 const keptDays = 400;
 /** A chunk with at least this many rows belongs to the next level. */
 const levelRows = [1_024, 16_384] as const;

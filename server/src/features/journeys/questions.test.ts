@@ -1,4 +1,4 @@
-/** Proves who may ask questions, what is rejected, and that nothing remains of an erased viewer. */
+/** Tests who may ask questions, what is rejected, and that nothing remains of an erased viewer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sampleEvent } from '../../../test/event-samples.ts';

@@ -3,8 +3,8 @@
  * sequences use this.
  *
  * Chunks are sorted by viewer, so a viewer is looked up once per run of rows. A counting sort
- * groups the rows by viewer. Beyond some millions of events it works in rounds, each for a part of
- * the viewers, so that memory stays bounded.
+ * groups the rows by viewer. Beyond a few million events it works in rounds, each for a part of the
+ * viewers, so that memory stays bounded.
  */
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';

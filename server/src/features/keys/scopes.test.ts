@@ -1,4 +1,4 @@
-/** Proves what scopes permit, that they cannot be widened, and that rotation leaves no gap. */
+/** Tests what scopes permit, that they cannot be widened, and that rotation leaves no gap. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';

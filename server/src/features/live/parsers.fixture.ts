@@ -1,6 +1,6 @@
 /**
  * The parsers of untrusted bytes, each with the only error that it may throw, and seed inputs.
- * `fuzz-corpus.json` holds further inputs that once took a rare path through a parser.
+ * `fuzz-corpus.json` contains more inputs, which exercised rare paths of a parser.
  */
 import { readFileSync } from 'node:fs';
 import { readAacHeader } from './ingest/aac-header.ts';
@@ -85,7 +85,7 @@ function srtSeeds(): Buffer[] {
   return [inductionOf(7), conclusion, controlPacket(dropped), data];
 }
 
-/** One receiver sees many datagrams, and hands on what is ready. */
+/** One receiver gets many datagrams, and passes on what is ready. */
 function srtRun(): (bytes: Buffer) => void {
   const options = { firstSequence: 0, latencyMs: 100, target: 1, send: () => undefined };
   let [receiver, nowMs] = [new SrtReceiver(options), 0];

@@ -140,7 +140,7 @@ export function planLadder(
   };
   const rungs = videoRungs(source, steps);
   const first = rungs.find((rung) => Number(rung.name) <= FIRST_SHORT_SIDE) ?? rungs.at(-1);
-  if (first === undefined) throw new Error('A picture has at least one rung.');
+  if (first === undefined) throw new Error('The ladder has no rung for the picture.');
   const others = rungs.filter((rung) => rung !== first);
   const sound = info.hasAudio === true && steps.includes('audio') ? [AUDIO_RUNG] : [];
   if (quality === 'basic') return { first, remaining: [...others, ...sound] };

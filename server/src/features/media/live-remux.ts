@@ -1,6 +1,6 @@
 /**
- * A broadcast from MPEG-TS to FLV, in a media child while it goes on. Packets are copied, and the bytes
- * of strangers are read in the cage.
+ * Remuxes a broadcast from MPEG-TS to FLV in a media child while it is live. Packets are copied,
+ * and the bytes of strangers are read in the cage.
  */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';

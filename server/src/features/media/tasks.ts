@@ -253,7 +253,7 @@ export type LiveTask = {
   readonly outputDir: string;
 };
 
-/** A broadcast from MPEG-TS to FLV, while it goes on; see `live-remux.ts`. */
+/** Remuxes a broadcast from MPEG-TS to FLV while it is live; see `live-remux.ts`. */
 export type RemuxTask = {
   readonly type: 'remux';
   readonly outputDir: string;

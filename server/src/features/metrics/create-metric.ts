@@ -143,7 +143,7 @@ export async function deleteMetric(
   for (const use of uses) {
     const used = await use(tx, organizationId, metric.name);
     if (used === null) continue;
-    throw new ApiError(metricErrors.METRIC_IN_USE, { message: `It is used by ${used}.` });
+    throw new ApiError(metricErrors.METRIC_IN_USE, { message: `The metric is used by ${used}.` });
   }
   await markDeleted(tx, metric.number);
   return metric.metricId as MetricId;

@@ -1,4 +1,4 @@
-/** Proves what events contribute to metrics. */
+/** Tests what events contribute to metrics. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../events/events.ts';

@@ -21,7 +21,8 @@ export { versionAt } from './version-queries.ts';
 export { Kind, metricNamePattern, Where } from './schemas.ts';
 
 /**
- * Finds what still uses a metric, worded to complete "It is used by …", or null if nothing does.
+ * Finds what still uses a metric, worded to complete "The metric is used by …", or null if nothing
+ * does.
  */
 export type MetricUse = (
   tx: Tx,

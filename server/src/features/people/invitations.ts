@@ -118,7 +118,7 @@ export async function acceptInvitation(
     if (!(await deleteInvitation(tx, invitationId))) throw new ApiError(peopleErrors.LINK_OVER);
     if (person.isNew && !(await insertPerson(tx, person))) {
       throw new ApiError('CONFLICT', {
-        message: 'This address has an account in the meantime. Try again.',
+        message: 'An account with this address was created in the meantime. Try again.',
       });
     }
     await insertMembership(tx, organizationId, person.personId, role);

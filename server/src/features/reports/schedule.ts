@@ -30,7 +30,7 @@ export function nextDue(schedule: Schedule, clock: ZoneClock, afterMs: number): 
     const moment = clock.momentOf(day + schedule.hour * hourMs);
     if (moment > afterMs) return moment;
   }
-  throw new Error('A schedule is never due.');
+  throw new Error(`The schedule is not due within ${daysToLookAhead} days.`);
 }
 
 function isDueOn(schedule: Schedule, day: number): boolean {

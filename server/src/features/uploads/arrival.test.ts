@@ -1,4 +1,4 @@
-/** Proves when an upload has stalled. */
+/** Tests when an upload counts as stalled. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Proves what the text fields of an upload form mean. */
+/** Tests what the text fields of an upload form mean. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Proves what is taken for media, and what a client is told of a transfer that failed. */
+/** Tests what is accepted as media, and what a client is told about a failed transfer. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../platform/http/errors.ts';

@@ -1,4 +1,4 @@
-/** Proves which headers of tus are understood: versions, lengths, offsets and checksums. */
+/** Tests which tus headers are accepted: versions, lengths, offsets and checksums. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { test } from 'node:test';

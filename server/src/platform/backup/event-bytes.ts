@@ -91,7 +91,7 @@ export async function loadEventBytes(client: Client, rows: Readable): Promise<vo
      from event_bytes where stream_sequence = event_bytes.sequence`,
   );
   if (rowCount !== sink.rowCount) {
-    throw new Error(`${rowCount} blocks got their events instead of ${sink.rowCount}`);
+    throw new Error(`the events of ${rowCount} blocks were restored instead of ${sink.rowCount}`);
   }
   await client.query('delete from event_stream');
   await client.query('delete from event_stream_garbage');

@@ -68,7 +68,7 @@ function hostOf(url: string): string {
 async function firstPrimary(hosts: readonly string[]): Promise<string | null> {
   const asked = hosts.map(async (host) => {
     if (await takesWrites(host)) return host;
-    throw new Error('It does not accept writes.');
+    throw new Error('The server does not accept writes.');
   });
   return Promise.any(asked).catch(() => null);
 }

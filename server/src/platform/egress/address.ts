@@ -58,7 +58,10 @@ const metadataAddresses = new Set(
   ),
 );
 
-/** The well-known NAT64 prefix. The local-use prefix 64:ff9b:1::/48 is refused with the rest. */
+/**
+ * The well-known NAT64 prefix. The local-use prefix 64:ff9b:1::/48 is rejected like other
+ * special-purpose addresses.
+ */
 const nat64 = ranges(['64:ff9b::/96']);
 
 /**

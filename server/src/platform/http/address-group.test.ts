@@ -1,4 +1,4 @@
-/** Proves which addresses are counted together. */
+/** Tests which addresses are counted together. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { addressGroup } from './address-group.ts';

@@ -1,4 +1,4 @@
-/** Proves which sources are trusted to name a client's address. */
+/** Tests which sources are trusted to name a client's address. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createClientReader, proxyList } from './client-address.ts';

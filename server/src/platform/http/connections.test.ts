@@ -1,5 +1,5 @@
 /**
- * Proves what one connection can cost: one response at a time, at most sixteen requests, no
+ * Tests the limits of one connection: one response at a time, at most sixteen requests, no
  * stalling.
  */
 import { testConnections } from './connections.fixture.ts';

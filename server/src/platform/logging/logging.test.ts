@@ -1,4 +1,4 @@
-/** Proves what a log line contains, and what it never contains. */
+/** Tests what a log line contains, and what it never contains. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';

@@ -8,8 +8,8 @@ type ProjectionTable = {
   position: Json<unknown>;
   revision: Generated<number>;
   /**
-   * Always equal to the revision. A process that does not know it knows no partitions, and may not
-   * write.
+   * Always equal to the revision. A process of a version without this column does not know
+   * partitions, and may not write.
    */
   fence: Generated<number>;
   events: Generated<number>;

@@ -1,4 +1,4 @@
-/** Proves what each configuration parser accepts and rejects, including edge cases. */
+/** Tests what each configuration parser accepts and rejects, including edge cases. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

@@ -1,4 +1,4 @@
-/** Proves which timestamps are accepted, and that the ones we write can be read again. */
+/** Tests which timestamps are accepted, and that the ones we write can be read again. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { formatTimestamp, parseTimestamp } from './time.ts';

@@ -35,7 +35,7 @@ const traffic = made.map((event): LoggedEvent => {
   return { ...rest, at, deviceId, userId: isLent ? 'guest' : userId };
 });
 
-/** The first user that an event names with the device. */
+/** The first user seen with each device. */
 const userOf = new Map<string, string>();
 for (const { userId, deviceId } of traffic.toSorted((a, b) => a.at - b.at)) {
   if (userId === undefined || deviceId === undefined || userOf.has(deviceId)) continue;

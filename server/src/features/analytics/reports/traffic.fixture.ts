@@ -233,7 +233,7 @@ class Session {
     return `${hex(8)}-${hex(4)}-4${hex(3)}-a${hex(3)}-${hex(8)}${hex(4)}`;
   }
 
-  /** Advances by up to twice `ms`, and one time in fifty by a break of some minutes. */
+  /** Advances by up to twice `ms`, and one time in fifty by a break of a few minutes. */
   #pass(ms: number): void {
     this.#now += Math.round(ms * 2 * this.#random());
     if (this.#random() < 0.02) this.#now += Math.round(this.#random() * 900_000);

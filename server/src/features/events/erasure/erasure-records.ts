@@ -50,6 +50,6 @@ export function formatErasureRecord(record: ErasureRecord): string {
 /** @throws Error if the line is not a valid record */
 export function parseErasureRecord(line: string): ErasureRecord {
   const record: unknown = JSON.parse(line);
-  if (!validator.Check(record)) throw new Error('It is not an erasure record.');
+  if (!validator.Check(record)) throw new Error('The line is not an erasure record.');
   return record;
 }

@@ -31,7 +31,7 @@ import { overloaded } from './group-commit.ts';
 /** A single active organization gets half of it. */
 const maxWorkBytes = 6 * 1024 * 1024;
 const maxArrivingBytes = 16 * 1024 * 1024;
-/** A phone that switches networks is silent for some seconds. */
+/** A phone that switches networks is silent for a few seconds. */
 const maxSilenceMs = 10_000;
 const silenceCheckMs = 1_000;
 /** The fixed cost of a request, excluding its body. */

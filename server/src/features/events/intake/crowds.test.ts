@@ -1,4 +1,4 @@
-/** Proves how the crowding of a network is measured, and whose address is trusted. */
+/** Tests how the crowding of a network is measured, and whose address is trusted. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { dayMs } from '../../../platform/values/time.ts';

@@ -1,4 +1,4 @@
-/** Proves which events are accepted, what the log keeps of them, and why others are refused. */
+/** Tests which events are accepted, what the log keeps of them, and why others are refused. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';

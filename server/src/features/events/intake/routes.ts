@@ -115,7 +115,7 @@ async function receiveBatch(
 }
 
 /**
- * Takes the events and sends what `present` makes of their outcomes. With a secret key, an
+ * Takes the events and responds with their outcomes, formatted by `present`. With a secret key, an
  * Idempotency-Key also determines the ids of events without one, so that a retry recognizes events
  * stored just before a crash.
  */

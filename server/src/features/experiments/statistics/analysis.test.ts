@@ -1,4 +1,4 @@
-/** Proves what an analysis says about each arm: values, reasons, families, and certainty. */
+/** Tests what an analysis reports for each arm: values, reasons, families, and certainty. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { analyse, withholding, type AnalysisPlan, type ArmData } from './analysis.ts';

@@ -1,4 +1,4 @@
-/** Proves what passes and what harms a guardrail. */
+/** Tests when a guardrail passes and when it is harmed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { analyse, testGuardrails, type AnalysisPlan, type ArmData } from './analysis.ts';

@@ -1,4 +1,4 @@
-/** Proves which variant is recommended, and what is said where none is. */
+/** Tests which variant is recommended, and the reason given if none is. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AnalysisPlan, MetricTest, TreatmentResult } from './analysis.ts';

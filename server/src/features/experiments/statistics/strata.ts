@@ -1,5 +1,5 @@
 /**
- * An experiment whose traffic grows takes viewers in periods, and viewers of different periods
+ * An experiment whose traffic is raised admits viewers in periods, and viewers of different periods
  * differ. Arms are therefore compared within periods, and each period has the same weight in every
  * arm: post-stratification (D. Holt and T. M. F. Smith, "Post Stratification", 1979).
  *

@@ -89,7 +89,7 @@ export async function countExposures(
       if (state.lastAt >= exposedAtMs) addSession(counts, state, exposedAtMs, 1);
     }
   }
-  // States expire after some days; anything older than the exposure is known per day.
+  // States expire after a few days; anything older than the exposure is known per day.
   for (const history of await selectHistory(tx, exposures, historyDays)) {
     const unit = units.get(keyOf(history));
     if (unit === undefined) continue;

@@ -53,7 +53,7 @@ export type DatasetReader = {
    */
   readonly namesViewers: boolean;
   /**
-   * Reads rows in batches of some thousand, so that memory use does not depend on the range. Given
+   * Reads rows in batches of a few thousand, so that memory use does not depend on the range. Given
    * the position of an earlier batch, it continues after that batch with the same rows.
    */
   read(

@@ -123,7 +123,7 @@ export async function createDestination(
       : await eventLog.positionAt(clock.momentOf(readDay('startDate', startDate)));
   if ((await lockDestinations(tx, organizationId)) >= maxDestinations) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization can have ${maxDestinations} export destinations.`,
+      message: `An organization can have at most ${maxDestinations} export destinations.`,
     });
   }
   const destinationId = newTypeId('dxd');

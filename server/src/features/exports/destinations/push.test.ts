@@ -1,4 +1,4 @@
-/** Proves what a push writes to a bucket, and that it cannot reach or read anything else. */
+/** Tests what a push writes to a bucket, and that it cannot reach or read anything else. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';

@@ -44,7 +44,7 @@ export async function createSchedule(
   }
   if ((await lockSchedules(tx, organizationId)) >= maxSchedules) {
     throw new ApiError('LIMIT_EXCEEDED', {
-      message: `An organization can have ${maxSchedules} export schedules.`,
+      message: `An organization can have at most ${maxSchedules} export schedules.`,
     });
   }
   return insertSchedule(tx, {

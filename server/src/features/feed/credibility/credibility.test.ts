@@ -1,4 +1,4 @@
-/** Proves how much viewers count, with numbers worked out by hand from the formulas. */
+/** Tests how much viewers count, with numbers worked out by hand from the formulas. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { contributionsOf } from './credibility.ts';

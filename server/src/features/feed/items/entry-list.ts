@@ -46,7 +46,7 @@ export class EntryList implements Iterable<FeedEntry> {
     return new EntryWalk(this.#chunks);
   }
 
-  /** A walk that starts after a place in the order, whether or not an entry stands there. */
+  /** A walk that starts after a place in the order, whether or not an entry is there. */
   walkFrom(place: OrderPlace): EntryWalk {
     const chunk = this.#chunkOf(place);
     const entries = this.#chunks[chunk] ?? [];
@@ -155,7 +155,9 @@ export class EntryWalk implements Iterator<FeedEntry, undefined> {
   }
 }
 
-/** The index at which an entry stands or would stand. No two entries compare as equal. */
+/**
+ * The index of an entry, or the one at which it would be inserted. No two entries compare as equal.
+ */
 function positionIn(chunk: readonly FeedEntry[], entry: OrderPlace): number {
   let low = 0;
   let high = chunk.length;

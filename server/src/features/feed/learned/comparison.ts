@@ -1,8 +1,8 @@
 /**
  * Decides whether a model would have ordered held-out pages better than the weights, before it is
  * used. Each page is reordered by both. The gain of an item is its outcome divided by the
- * propensity of the place where it stood, and a page's value is its discounted gain relative to its
- * best order. Normalizing by the page's own inverse propensities keeps the estimate bounded (the
+ * propensity of its place, and a page's value is its discounted gain relative to its best order.
+ * Normalizing by the page's own inverse propensities keeps the estimate bounded (the
  * self-normalized estimator of Swaminathan and Joachims, "The Self-Normalized Estimator for
  * Counterfactual Learning", 2015).
  */

@@ -1,10 +1,10 @@
 /**
  * The probability that a viewer looks at a place of a page at all. Items lower on a page are seen
- * by fewer viewers regardless of quality; a model that took this for dislike would learn the order
- * it was shown.
+ * by fewer viewers regardless of quality; a model that mistook this for dislike would learn the
+ * order that it was shown.
  *
  * Places of exploration are drawn at random over the page (`ranking/exploration.ts`), so items that
- * few viewers have met appear at all places alike, and differences in looks by place are due to the
+ * few viewers have met appear equally often at all places, and differences in looks are due to the
  * place. This is the propensity of Joachims, Swaminathan and Schnabel ("Unbiased Learning-to-Rank
  * with Biased Feedback", 2017), estimated from randomized placements instead of a separate
  * experiment.

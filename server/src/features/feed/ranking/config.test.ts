@@ -1,4 +1,4 @@
-/** Proves which configurations of ranking can be used, and what a partial one changes. */
+/** Tests which ranking configurations are valid, and what a partial one changes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import {

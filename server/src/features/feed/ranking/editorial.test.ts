@@ -1,4 +1,4 @@
-/** Proves which editorial rules hold at a moment, and where pins stand. */
+/** Tests which editorial rules are in effect at a given time, and where pins are placed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Proves that draws have the distribution that exploration believes in, and whom they may take. */
+/** Proves that draws have the intended distribution, and which entries they may take. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,10 +1,10 @@
 /**
  * Thompson sampling (Thompson 1933): an item's reaction rate is drawn from its posterior
  * distribution, and the highest draw gets the place. A new item therefore gets a chance, and loses
- * it if it is shown in vain.
+ * it if nobody reacts.
  *
  * The distribution is a Beta distribution. Its prior has the mean rate of the item's tags as far as
- * known, otherwise that of the organization, with the weight of some showings. A uniform prior
+ * known, otherwise that of the organization, with the weight of a few showings. A uniform prior
  * would assume far higher rates than items actually get, and would show weak items for too long.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
@@ -15,7 +15,7 @@ import { priorShowings } from './signals/engagement.ts';
 /** The number of candidates drawn for one choice, mostly from the newest items. */
 const drawnOfNewest = 10;
 const drawnOfOthers = 5;
-/** Items of the last day go first in this share of choices, so that each is met soon. */
+/** In this share of choices, items of the last day come first, so that each is soon shown. */
 const newFirst = 0.5;
 const newForMs = 24 * 3_600_000;
 

@@ -1,4 +1,6 @@
-/** Proves where pins stand, that authors alternate, and what comes when all was seen. */
+/**
+ * Tests where pins are placed, that authors alternate, and what follows once everything was seen.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -127,7 +129,7 @@ test('what was seen comes least recently seen first, when nothing else is left',
   }
   const page = (wanted: number) => plan(partsOf(items, { ...calm, viewer }), wanted);
   assert.deepEqual([page(2).numbers, page(2).isExhausted], [[6, 5], false]);
-  // The second item of one author waits until another stands between them.
+  // The second item of one author waits until another item is between them.
   assert.deepEqual(page(6).numbers, [6, 5, 4, 1, 3, 2]);
   assert.equal(page(6).isExhausted, true);
   assert.deepEqual(page(4).numbers, [6, 5, 4, 1]);

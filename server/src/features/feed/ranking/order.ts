@@ -87,7 +87,7 @@ export function planItems(
   return { chosen: chosen.slice(0, wanted), isExhausted };
 }
 
-/** The first live item that may stand here, otherwise the first of all. */
+/** The first live item that is allowed here, otherwise the first of all. */
 function takeLive(picker: Picker, live: FeedEntry[], nextAuthor: number): FeedEntry | null {
   if (live.length === 0) return null;
   return picker.takeFitting(live, nextAuthor) ?? live.shift() ?? null;

@@ -1,4 +1,7 @@
-/** Proves which candidate comes next, by its definition: discounts, neighbours, and what is fetched. */
+/**
+ * Tests which candidate comes next, against its definition: discounts, neighbours, and what is
+ * fetched.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

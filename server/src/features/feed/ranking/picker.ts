@@ -68,7 +68,7 @@ export class Picker {
     return this.#takeOut(best);
   }
 
-  /** Removes and returns the first of `entries` that may stand at the next place. */
+  /** Removes and returns the first of `entries` that is allowed at the next place. */
   takeFitting(entries: FeedEntry[], nextAuthor = nobody): FeedEntry | null {
     const fits = ({ authorNumber }: FeedEntry) =>
       authorNumber === nobody ||

@@ -1,4 +1,4 @@
-/** Proves when the ranked candidates of a viewer are used again, and when they are made anew. */
+/** Tests when the ranked candidates of a viewer are reused, and when they are recomputed. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Choice, type ChoiceParts } from './choice.ts';
@@ -13,7 +13,7 @@ import { contentIdOf, item, nowMs, partsOf, viewerOf } from './testing/small-wor
 const items = Array.from({ length: 200 }, (_, at) => item(at + 1));
 const session: Session = { feedId: 'fed_a', served: new Set() };
 
-/** Whether what was kept for `parts` is used for `next`: candidates are then the same objects. */
+/** Whether the candidates cached for `parts` are reused for `next`, as the same objects. */
 function isKept(
   parts: ChoiceParts,
   next: Partial<ChoiceParts> = {},

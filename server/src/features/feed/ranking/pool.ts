@@ -13,7 +13,7 @@ import { hasNoFilter } from './filter.ts';
 import { rank, type Candidate } from './rank.ts';
 import { shortlist } from './sources.ts';
 
-/** Items age, and the best ones of tags are selected anew. */
+/** Items age, and the best ones of tags are selected again. */
 const keptForMs = 3_000;
 /** A page takes up to 100 candidates; if fewer than this are left, they are recomputed. */
 const leastLeft = 110;

@@ -1,4 +1,4 @@
-/** Proves that an explanation is that of the order, with its reasons. */
+/** Proves that explanations match the order, and give its reasons. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** Proves how the candidates of a page are shared out among the sources. */
+/** Tests how the candidates of a page are divided among the sources. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Choice } from './choice.ts';

@@ -1,4 +1,4 @@
-/** Proves what organizations can configure about their ranking, and that pages follow it. */
+/** Tests what organizations can configure about their ranking, and that pages follow it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOrganization, createReadyItems } from '../../../../test/seed.ts';

@@ -115,8 +115,7 @@ async function readSimilar(
   });
   if (items.length > 0 && items.every((item) => item === undefined))
     throw new ApiError('UNAVAILABLE');
-  // Undefined stands for an item that could not be read in time; the rest is still a valid
-  // response.
+  // Undefined means an item that could not be read in time; the rest is still a valid response.
   return items.filter((item) => item !== null && item !== undefined);
 }
 

@@ -102,7 +102,8 @@ export class WatchCollector {
   #weights(): Float32Array {
     const known = this.#isKnown.filter((one) => one).length;
     const newcomers = this.#isKnown.length - known;
-    // Fake viewers come in numbers and mostly once. While nobody is known, all viewers are new.
+    // Fake viewers come in large numbers and mostly only once. Until any viewer is known, all are
+    // new.
     const weight = known < leastKnown ? 1 : Math.min(1, known / Math.max(1, newcomers));
     return Float32Array.from(this.#isKnown, (isKnown) => (isKnown ? 1 : weight));
   }

@@ -34,7 +34,7 @@ const shared = 4;
 const leftAtOnce = 8;
 const left = 16;
 
-/** Leaving an item sooner means that the viewer did not want it. */
+/** Leaving an item sooner counts as a dislike. */
 const quickSwipeSeconds = 2;
 /** Having an item in view for longer counts as having seen it. */
 const visibleEnoughSeconds = 1;

@@ -1,6 +1,4 @@
-/**
- * Proves the memory use of profiles, and that no profile is cached that a login has made outdated.
- */
+/** Proves the memory use of profiles, and that a login invalidates cached profiles. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import v8 from 'node:v8';

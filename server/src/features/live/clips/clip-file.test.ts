@@ -1,4 +1,4 @@
-/** Proves which samples a clip takes, and that its file references each at its offset. */
+/** Tests which samples a clip contains, and that its file references each at its offset. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAacHeader } from '../ingest/aac-header.ts';

@@ -15,7 +15,7 @@ import type { LiveStreamKey } from '../queries.ts';
 import { insertOldSegments, type OldSegment } from './clip-queries.ts';
 import { readSamples } from './segment-samples.ts';
 
-/** A fragment's tables take some kilobytes; a header is smaller. */
+/** A fragment's tables take a few kilobytes; a header is smaller. */
 const readAtOnce = 64 * 1024;
 const maxTablesBytes = 16 * 1024 * 1024;
 

@@ -1,4 +1,4 @@
-/** Proves which requests for a playlist wait, and which are refused for being far ahead. */
+/** Tests which playlist requests wait, and which are rejected for being too far ahead. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

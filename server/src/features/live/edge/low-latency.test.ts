@@ -1,4 +1,4 @@
-/** Proves what low-latency players get, and which of their requests wait. */
+/** Tests what low-latency players get, and which of their requests wait. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';

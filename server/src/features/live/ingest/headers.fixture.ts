@@ -1,9 +1,11 @@
-/** Headers as encoders send them: those of H.264 and AAC written bit by bit from the standards. */
+/**
+ * Headers as encoders send them. Those of H.264 and AAC are written bit by bit from the standards.
+ */
 
 /** 44.1 kHz, two channels (ISO/IEC 14496-3, 1.6.2.1). */
 export const audioHeader = Buffer.of(0x12, 0x10);
 
-/** 320x180, as FFmpeg's libx265 writes it at its defaults, without its advertisement. */
+/** 320x180, as FFmpeg's libx265 writes it by default, without its version message. */
 export const h265Header = Buffer.from(
   '0101600000009000000000003cf000fcfdf8f800000f03200001001840010c01ffff016000000300900000030000' +
     '03003c959009210001002842010101600000030090000003000003003ca00a080c1f3e595912930b9a02000007' +

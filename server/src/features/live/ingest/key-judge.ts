@@ -4,7 +4,7 @@ import { FairTurns } from '../../../platform/async/fair-turns.ts';
 import { sleep } from '../../../platform/async/lifecycle.ts';
 
 export type KeyJudgeLimits = {
-  /** The most keys to check at the same time. */
+  /** Maximum number of keys checked at the same time. */
   readonly judges: number;
   readonly maxWaiting: number;
   readonly maxWaitMs: number;
@@ -14,7 +14,7 @@ export type KeyJudgeLimits = {
   readonly failureWindowMs: number;
 };
 
-/** The most addresses whose failures are remembered. */
+/** Maximum number of addresses whose failures are remembered. */
 const maxAddresses = 10_000;
 
 export class KeyJudge {

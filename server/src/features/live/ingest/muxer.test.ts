@@ -1,4 +1,7 @@
-/** Proves that segments hold what was put into them, read box by box as ISO/IEC 14496-12 has it. */
+/**
+ * Proves that segments contain what was written to them, by reading their boxes as ISO/IEC 14496-12
+ * defines them.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -10,7 +13,7 @@ import { mediaSegment, type MediaSample, type TrackRun } from './media-segment.t
 
 type Box = { name: string; at: number; bytes: Buffer };
 
-/** The boxes that lie side by side. @throws AssertionError when they do not fill the bytes */
+/** The consecutive boxes. @throws AssertionError if they do not fill the bytes exactly */
 function boxesOf(bytes: Buffer): Box[] {
   const boxes: Box[] = [];
   let at = 0;

@@ -1,4 +1,4 @@
-/** Proves what is read from the headers and tags that encoders send. */
+/** Tests what is read from the headers and tags that encoders send. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -22,7 +22,7 @@ test('the size of the picture is read from whatever header an encoder writes', (
 });
 
 test('a High profile header of x264 is read', () => {
-  // 1920x1080, with cropping and scaling flags: FFmpeg's libx264 at its defaults.
+  // 1920x1080, with cropping and scaling flags: FFmpeg's libx264 with its default settings.
   const record = Buffer.from(
     '01640028ffe1001b67640028acd940780227e5c044000003000400000300f03c60c65801000668ebe3cb22c0',
     'hex',

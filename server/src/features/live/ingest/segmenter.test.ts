@@ -32,7 +32,7 @@ const sound = (ms: number) =>
 
 type Sent = { from: number; to: number; keyEvery: number; frameMs?: number; shiftMs?: number };
 
-/** Sends pictures of this span and gives the segments that end. */
+/** Sends the pictures of a time span. Returns the segments that end. */
 function send(segmenter: Segmenter, sent: Sent): LiveSegment[] {
   const { from, to, keyEvery, frameMs = 40, shiftMs = 0 } = sent;
   const segments: LiveSegment[] = [];

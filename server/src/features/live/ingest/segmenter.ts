@@ -5,7 +5,7 @@
  * 1. The times of a stream continue across connections and jumps of the encoder's clock: each
  *    segment starts where the previous one ended.
  * 2. A segment ends at the first key frame after two seconds. It ends earlier, within a group of
- *    pictures, if it would exceed `maxLengthMs`, which the playlist has promised.
+ *    pictures, if it would exceed `maxLengthMs`, the limit that the playlist declares.
  * 3. A segment has one format. Another picture size, or a track that starts or ends, starts a new
  *    segment at a key frame.
  */

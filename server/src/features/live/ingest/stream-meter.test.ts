@@ -1,4 +1,4 @@
-/** Proves what the health of a stream says of its tags. */
+/** Tests how the health of a stream is derived from its tags. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageType } from '../rtmp/messages.ts';
@@ -9,7 +9,7 @@ const both = { video: {}, audio: {} } as unknown as Tracks;
 const soundOnly = { video: null, audio: {} } as unknown as Tracks;
 const pictureOnly = { video: {}, audio: null } as unknown as Tracks;
 
-/** A tag of H.264: a picture, or the header of its decoder. */
+/** An H.264 tag: a picture, or the decoder configuration. */
 function picture(timestamp: number, { isKey = false, isHeader = false, bytes = 100 } = {}) {
   const payload = Buffer.alloc(bytes);
   payload[0] = isKey || isHeader ? 0x17 : 0x27;
@@ -17,7 +17,7 @@ function picture(timestamp: number, { isKey = false, isHeader = false, bytes = 1
   return { type: messageType.video, timestamp, payload, streamId: 1 };
 }
 
-/** One second of pictures, the first of them a key frame, and what is read then. */
+/** Adds one second of pictures, starting with a key frame. Returns the health afterwards. */
 function second(meter: StreamMeter, number: number, pace = 1, pictures = 25, tracks = both) {
   for (let at = 0; at < pictures; at += 1) {
     const timestamp = Math.round((number + at / pictures) * 1_000 * pace);

@@ -1,10 +1,10 @@
 /**
  * The server side of a publisher's RTMP connection.
  *
- *   handshake → connect → createStream → publish (the key is judged) → media … → closed
+ *   handshake → connect → createStream → publish (the key is checked) → media … → closed
  *
- * A connection that has not published within some time and some bytes is closed, as is one that
- * falls silent or does anything but publish.
+ * A connection is closed if it has not published within a limited time and number of bytes, falls
+ * silent, or does anything but publish.
  */
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';

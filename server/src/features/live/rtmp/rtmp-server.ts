@@ -1,17 +1,18 @@
 /**
- * Listens for publishers, and keeps strangers from shutting them out.
+ * Listens for publishers, and keeps unauthenticated connections from shutting them out.
  *
  *   accepted ──▶ waiting ── right key ──▶ publishing ──▶ closed
  *                   ├── wrong key ──▶ refused, told after a while ──▶ closed
  *                   └── replaced by a newcomer ──▶ closed
  *
- * 1. Only connections without a right key, which are cheap, are bounded in number. At the bound a
- *    newcomer replaces one of them: one that was refused, or else one of the address with the most, the
- *    oldest that has not shaken hands before the oldest of all. An encoder shakes hands at once, and has
- *    sent its key long before it is the oldest.
- * 2. Nobody who publishes is closed for a newcomer.
- * 3. No address is shut out, because behind a proxy all publishers have the same one. Addresses only
- *    take turns at having their keys judged, and wait longer for each refusal.
+ * 1. Only the number of connections without a valid key, which are cheap, is limited. At the limit,
+ *    a new connection replaces one of them: a refused one if there is any, otherwise one of the
+ *    address with the most. Of these, the oldest that has not completed the handshake goes first,
+ *    then the oldest of all. An encoder completes the handshake at once, and sends its key long
+ *    before it is the oldest.
+ * 2. A publishing connection is never closed for a new one.
+ * 3. No address is blocked, because all publishers behind a proxy share one. Addresses only take
+ *    turns at having their keys checked, and wait longer after each rejection.
  */
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -20,7 +21,7 @@ import type { KeyJudge } from '../ingest/key-judge.ts';
 import { RtmpConnection, type RtmpHandlers, type RtmpLimits } from './rtmp-connection.ts';
 
 export type RtmpServerLimits = RtmpLimits & {
-  /** Connections that have not sent a right key. */
+  /** Maximum number of connections that have not sent a valid key. */
   readonly maxWaiting: number;
   readonly maxRefusalMs: number;
 };
@@ -32,7 +33,9 @@ export class RtmpServer implements AsyncDisposable {
   readonly #open: (address: string) => RtmpHandlers;
   readonly #listening: Server[] = [];
   readonly #sockets = new Set<Socket>();
-  /** Connections without a right key by their address, and the refused ones again; oldest first. */
+  /**
+   * Connections without a valid key by address, oldest first. Refused ones are also in `#refused`.
+   */
   readonly #strangers = new Map<string, Set<Stranger>>();
   readonly #refused = new Set<Stranger>();
   #strangerCount = 0;
@@ -46,10 +49,10 @@ export class RtmpServer implements AsyncDisposable {
   }
 
   /**
-   * Listens on a port, for RTMP or with `secure` for RTMPS. Connections of all ports share the bounds,
-   * and count from before the handshake of TLS.
+   * Listens on a port, for RTMP or with `secure` for RTMPS. Connections of all ports share the
+   * limits, and count even before their TLS handshake.
    *
-   * @throws when the port cannot be had
+   * @throws if the port is unavailable
    */
   async listen(
     { port, host }: { port: number; host: string },
@@ -105,7 +108,8 @@ export class RtmpServer implements AsyncDisposable {
     const [refused] = this.#refused;
     const chosen = refused ?? leastAdvanced(this.#largestGroup());
     if (chosen === null) return;
-    // At once, because the socket's `close` comes only after the newcomer was let in.
+    // Immediately, because the socket's `close` event comes only after the new connection is
+    // admitted.
     this.#forget(chosen);
     chosen.connection.close();
   }

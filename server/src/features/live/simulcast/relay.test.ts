@@ -1,4 +1,4 @@
-/** A target that accepts nothing or disconnects delays nobody and is retried. */
+/** Proves that a target that accepts nothing or disconnects delays no other, and is retried. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server } from 'node:net';

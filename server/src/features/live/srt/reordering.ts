@@ -6,7 +6,7 @@ import { sequenceAfter, sequenceDistance, type SequenceRange } from './packets.t
 
 /** Maximum number of packets held beyond the first missing one. */
 export const windowPackets = 8_192;
-/** The most ranges per loss report, so that it fits into a datagram. */
+/** Maximum number of ranges per loss report, so that it fits into a datagram. */
 const maxRanges = 100;
 
 type Stored = { readonly payload: Buffer; readonly arrivedMs: number };

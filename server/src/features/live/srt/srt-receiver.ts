@@ -14,7 +14,7 @@ import { Reordering } from './reordering.ts';
 const firstRoundTripMs = 100;
 const leastReportEveryMs = 20;
 const keepAliveEveryMs = 1_000;
-/** The most acknowledgements to remember until they are acknowledged themselves. */
+/** Maximum number of acknowledgements kept until they are acknowledged themselves. */
 const maxOpenAcknowledgements = 64;
 
 export type ReceiverOptions = {

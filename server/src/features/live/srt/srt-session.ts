@@ -32,7 +32,7 @@ export type SrtSessionOptions = {
 const deadlineMs = 25 * hourMs;
 /** Time to wait for the last media when a connection ends. */
 const finishMs = 5_000;
-/** The most bytes to queue for the media child or the database. */
+/** Maximum number of bytes queued for the media child or the database. */
 const maxUntakenBytes = 32 * 1024 * 1024;
 
 export class SrtSession implements PublisherConnection {

@@ -1,4 +1,4 @@
-/** The child's side of a task that goes on with what it is told; see `Talk`. */
+/** The child's side of a task that keeps receiving input; see `Talk`. */
 
 /** Subsequent messages from the parent, in order. */
 export async function* readOrders<Order>(): AsyncGenerator<Order> {

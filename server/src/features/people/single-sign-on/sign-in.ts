@@ -159,7 +159,7 @@ async function meet(tx: Tx, known: Known): Promise<PersonId> {
   const personId = newTypeId('per');
   if (!(await insertPerson(tx, { personId, email, name, passwordHash: null }))) {
     throw new ApiError('CONFLICT', {
-      message: 'This address has an account in the meantime. Try again.',
+      message: 'An account with this address was created in the meantime. Try again.',
     });
   }
   await insertIdentity(tx, personId, known);

@@ -113,7 +113,7 @@ export async function countDeliveries(
     from webhook_delivery_count
     where organization_id = ${organizationId} and webhook_id = ${webhookId}`.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('an aggregate gave no row');
+  if (row === undefined) throw new Error('an aggregate returned no row');
   return row;
 }
 
@@ -218,6 +218,6 @@ export async function insertEndedTest(tx: Tx, test: EndedTest): Promise<void> {
 export async function readClock(db: Db): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('a select without a table gave no row');
+  if (row === undefined) throw new Error('a select without a table returned no row');
   return row.now;
 }

@@ -48,7 +48,7 @@ async function register(): Promise<WebhookId> {
   return webhookId;
 }
 
-/** Creates ended deliveries with their events and counts, dated some days ago. */
+/** Creates ended deliveries with their events and counts, dated several days ago. */
 async function logEnded(webhookId: WebhookId, daysAgo: number, count: number): Promise<void> {
   const moment = new Date(Date.now() - daysAgo * dayMs);
   const ids = Array.from({ length: count }, () => newTypeIdAt('dlv', moment));

@@ -54,7 +54,7 @@ function compileSubscribers(
 }
 
 function firstRow({ rows: [row] }: { readonly rows: readonly Recipients[] }): Recipients {
-  if (row === undefined) throw new Error('an aggregate gave no row');
+  if (row === undefined) throw new Error('an aggregate returned no row');
   return row;
 }
 

@@ -218,7 +218,7 @@ class Sender implements DeliverySender {
     }
     for (const claim of deliveries) {
       const webhook = opened.get(claim.webhookId);
-      if (webhook === undefined) throw new Error(`a claim without its webhook: ${claim.webhookId}`);
+      if (webhook === undefined) throw new Error(`claim without its webhook: ${claim.webhookId}`);
       const sending = newSending(senderId, webhook, claim, claimedAt);
       this.#sending.add(sending);
       if (this.#cutOff.signal.aborted) this.#giveBack(sending);

@@ -165,7 +165,7 @@ export class Slots<T> {
   /** Adds a claimed delivery, which starts now or waits for its turn. */
   enter(webhookId: string, item: T): void {
     const load = this.#loads.get(webhookId);
-    if (load === undefined) throw new Error(`a webhook that is not known: ${webhookId}`);
+    if (load === undefined) throw new Error(`unknown webhook: ${webhookId}`);
     load.rate?.take();
     load.waiting.push(item);
     this.#standInLine(webhookId, load);

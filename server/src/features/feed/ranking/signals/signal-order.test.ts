@@ -55,7 +55,7 @@ const cases: Record<SignalName, Case> = {
   },
 };
 
-/** The page of two items, where the better one has this number, with explanations. */
+/** The page of the two items with explanations; the better one has the number `betterNumber`. */
 function pageOf({ better, worse, parts, counts }: Case, weights: Weights, betterNumber: 1 | 2) {
   const config = { ...baseConfig, weights, exploration: 0 };
   const worseNumber = 3 - betterNumber;

@@ -15,7 +15,7 @@ const maxAnswerBytes = 65_536;
 /** Lifetime if the response does not specify one. */
 const defaultLifeS = 300;
 const maxLifeS = 86_400;
-/** A token is not used this shortly before it expires. */
+/** A token that expires within this time is replaced first. */
 const marginMs = 10_000;
 
 export class Tokens {
