@@ -125,7 +125,7 @@ test('a data directory that cannot be one is named, not taken for a running serv
     failed(
       await runCommand(args, { env: wrong }),
       1,
-      /file can't be used: .*It must be a directory/,
+      /file cannot be used: .*It must be a directory/,
     );
   }
 });
@@ -281,7 +281,7 @@ test('a refusal of the service ends with 1 and its sentence', async () => {
   const last = keys.find(
     (key: { type: string; revokedAt: unknown }) => key.type === 'secret' && key.revokedAt === null,
   );
-  failed(await reelfeed('keys', 'revoke', last.id), 1, /last working secret key/);
+  failed(await reelfeed('keys', 'revoke', last.id), 1, /last active secret key/);
 });
 
 test('doctor names a garbage key, a taken port, an open data directory and a host without address', async () => {

@@ -201,7 +201,7 @@ test(
     await eventually('the import to wait', async () => {
       const jobs = `select last_error from job where name = 'import-media'`;
       const [job] = await query(service, jobs);
-      return /storage is full/.test(String(job?.['last_error'])) ? true : null;
+      return /has no space/.test(String(job?.['last_error'])) ? true : null;
     });
     const item = (await service.call('GET', `/v1/content/${id}`)).body.data;
     assert.deepEqual([item.uploadStatus, item.errorReason], ['pending', null]);

@@ -99,7 +99,7 @@ test('the tracks of a file are told, and what is wrong with one that plays all t
   assert.deepEqual(warnings, [
     {
       code: 'SOUND_NOT_SUPPORTED',
-      message: 'The codec of the sound is not supported: s302m. The item is silent.',
+      message: 'The audio codec is not supported: s302m. The item is silent.',
     },
   ]);
   assert.equal(customMetadata.language, undefined, 'nobody has listened to it');

@@ -69,7 +69,7 @@ test(
         // An empty database in place of the old one would look like data loss.
         await assert.rejects(
           withPostgres(data, async () => undefined),
-          /was cut short: run `npx reelfeed upgrade-database`/,
+          /was interrupted: run `npx reelfeed upgrade-database`/,
         );
       }
       await upgrade(data);

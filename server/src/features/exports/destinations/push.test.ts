@@ -235,7 +235,7 @@ test('a bucket that refuses is told of, and tried again', async () => {
     const { body: listed } = await service.call('GET', '/v1/exports/destinations');
     return listed.data.find((one: { id: string }) => one.id === id).error;
   };
-  assert.equal(await error(), 'The bucket answered AccessDenied.');
+  assert.equal(await error(), 'The bucket returned AccessDenied.');
   await push(id);
   assert.equal(await error(), null);
 });

@@ -38,7 +38,7 @@ test('a webhook gets the events that pass its filter, also by a replay', async (
   });
   assert.equal(never.status, 400);
   assert.deepEqual(never.body.error.details, [
-    { path: 'filter.title', message: 'can never hold for export.ready' },
+    { path: 'filter.title', message: 'can never be met for export.ready' },
   ]);
   const empty = await create({ filter: {} });
   assert.equal(empty.body.error.code, 'VALIDATION_ERROR');

@@ -139,14 +139,14 @@ function testStream(): void {
     await manager.streams.delete(name);
     await using another = await openJetStream(streamUrlOf(name), silentLog);
     const logOfAnother = createPostgresLog<SampleEvent>({ db, stream: another });
-    await assert.rejects(logOfAnother.prepare(), /Restore that stream from its backup/);
+    await assert.rejects(logOfAnother.prepare(), /Restore the former stream from its backup/);
     await another.store([{ organizationId: 'org_b', dayMs: 0, bytes: Buffer.from('foreign') }]);
     await assert.rejects(logOfAnother.read(log.start, limits), UnreadableBlockError);
   });
 
   test('a server that is not there, and a stream that can’t be made, are explained', async () => {
     const closed = { ...streamUrlOf('NONE'), servers: ['127.0.0.1:1'] };
-    await assert.rejects(openJetStream(closed, silentLog), /does not answer at 127\.0\.0\.1:1/);
+    await assert.rejects(openJetStream(closed, silentLog), /at 127\.0\.0\.1:1 does not respond/);
     const wide = { ...streamUrlOf('WIDE'), replicas: 3 };
     await assert.rejects(
       openJetStream(wide, silentLog),
