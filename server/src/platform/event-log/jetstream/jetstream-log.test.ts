@@ -150,7 +150,7 @@ function testStream(): void {
     const wide = { ...streamUrlOf('WIDE'), replicas: 3 };
     await assert.rejects(
       openJetStream(wide, silentLog),
-      /WIDE of the event log can't be used: .*replicas/,
+      /event log stream WIDE cannot be used: .*replicas/,
     );
   });
 }
