@@ -101,7 +101,7 @@ test('a storage that fails is told, and everything works without it', async () =
 });
 
 test('a secret key is refused', async () => {
-  await assert.rejects(connect({ publishableKey: service.secretKey }), /secret key/);
+  await assert.rejects(connect({ publishableKey: service.secretKey }), /Secret keys/);
 });
 
 test('events that come before the storage was read are sent in their order', () => {
