@@ -78,7 +78,7 @@ test('a setting is overridden by one running experiment at a time, flags and set
       variants: [{ id: 'a', name: 'a', weight: 1, config: { [key]: true } }] as never,
     });
   const running = start(over('config', 'x'), []);
-  assert.throws(() => start(over('config', 'x'), [running]), /overrides the setting "x" too/);
+  assert.throws(() => start(over('config', 'x'), [running]), /already overrides the setting "x"/);
   const flag = start(over('feature', 'x'), [running]);
   assert.throws(() => start(over('feature', 'x'), [running, flag]), /overrides the flag "x" too/);
   assert.ok(start(over('config', 'y'), [running, flag]).ranges);

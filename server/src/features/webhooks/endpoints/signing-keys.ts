@@ -27,7 +27,7 @@ export function withSigningKey(secret: string): string {
 /** The public key of a text from `withSigningKey`, in the format of Standard Webhooks. */
 export function publicKeyOf(text: string): string {
   const { privateText } = partsOf(text);
-  if (privateText === null) throw new Error('the webhook has no key for ed25519');
+  if (privateText === null) throw new Error('the webhook has no ed25519 key');
   const spki = createPublicKey(privateKey(privateText)).export({ format: 'der', type: 'spki' });
   return publicPrefix + spki.subarray(-32).toString('base64');
 }
