@@ -4,14 +4,14 @@ import { ApiError } from '../../platform/http/errors.ts';
 import { uploadErrors } from './errors.ts';
 import type { Checksum } from './receive-part.ts';
 
-export const version = '1.0.0';
+export const tusVersion = '1.0.0';
 
 /** @throws {ApiError} PRECONDITION_FAILED */
 export function requireVersion(headers: IncomingHttpHeaders): void {
-  if (headers['tus-resumable'] === version) return;
+  if (headers['tus-resumable'] === tusVersion) return;
   throw new ApiError('PRECONDITION_FAILED', {
-    message: `Send Tus-Resumable: ${version}.`,
-    headers: { 'tus-version': version },
+    message: `Send Tus-Resumable: ${tusVersion}.`,
+    headers: { 'tus-version': tusVersion },
   });
 }
 

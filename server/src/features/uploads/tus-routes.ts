@@ -23,7 +23,7 @@ import {
   readChecksum,
   readInteger,
   requireVersion,
-  version,
+  tusVersion,
 } from './tus-headers.ts';
 import { findOpenSession } from './uploads.ts';
 
@@ -44,7 +44,7 @@ const exposed =
 /** Adds the routes to a scope that does not parse bodies. */
 export function addTusRoutes(app: HttpApp, parts: TusRouteParts): void {
   app.addHook('onRequest', async (request, reply) => {
-    reply.header('cache-control', 'no-store').header('tus-resumable', version);
+    reply.header('cache-control', 'no-store').header('tus-resumable', tusVersion);
     await allowOrigin(request, reply, parts);
   });
   addDiscovery(app, parts);
@@ -87,7 +87,7 @@ function addDiscovery(app: HttpApp, { limits }: TusRouteParts): void {
     }
     return reply
       .headers({
-        'tus-version': version,
+        'tus-version': tusVersion,
         'tus-extension': 'creation,expiration,checksum,termination,concatenation',
         'tus-max-size': limits.maxUploadBytes,
         'tus-checksum-algorithm': 'sha1,sha256,md5',

@@ -115,7 +115,7 @@ describe('refusing to start', () => {
         assert.ok(error instanceof EmbeddedPostgresError);
         assert.match(
           error.message,
-          /made by PostgreSQL 17, and this release carries PostgreSQL 18/,
+          /created by PostgreSQL 17, but this release includes PostgreSQL 18/,
         );
         return true;
       },

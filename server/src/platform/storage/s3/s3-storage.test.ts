@@ -211,7 +211,7 @@ test('a bucket that cannot be used is one sentence without secrets', async () =>
     });
   }
   s3.fail({ operation: 'ListObjectsV2', how: { status: 403, code: 'AccessDenied' } });
-  await assert.rejects(openStorage(), /refuses ListObjectsV2 to these credentials/);
+  await assert.rejects(openStorage(), /does not allow ListObjectsV2 with these credentials/);
   s3.fail({ operation: 'ListObjectsV2', how: { status: 301, code: 'PermanentRedirect' } });
   await assert.rejects(openStorage(), /is not in the configured region\. Set AWS_REGION/);
 });
