@@ -174,7 +174,7 @@ test('wrong definitions are refused by the field', async () => {
     [{ name: '' }, /name/],
     [{ name: 'x'.repeat(201) }, /name/],
     [{ variants: variants({ 'player.speed': [2] }) }, /config\.player\.speed/],
-    [{ variants: variants({ 'player speed': 2 }) }, /is no name of a setting/],
+    [{ variants: variants({ 'player speed': 2 }) }, /is not a valid name of a setting/],
     [{ type: 'ranking', variants: variants({ weights: { clicks: 1 } }) }, /weights\.clicks/],
     [{ type: 'ranking', variants: variants({ weights: none }) }, /at least one weight above 0/],
     [{ type: 'ranking', variants: variants({ weights: { recency: -1 } }) }, /weights\.recency/],

@@ -114,7 +114,7 @@ test('one image that cannot be had fails the carousel by name, and a retry bring
   const [later, page] = results.map(({ item }: { item: { id: string } }) => item.id);
   const missing = await settledItem(service, later, 'error');
   assert.equal(missing.errorReason.code, 'SOURCE_UNREACHABLE');
-  assert.match(missing.errorReason.message, /^Image 2: The source answered with the status 404/);
+  assert.match(missing.errorReason.message, /^Image 2: The source responded with status 404/);
   const noImage = await settledItem(service, page, 'error');
   assert.equal(noImage.errorReason.code, 'UNSUPPORTED_MEDIA');
   assert.match(noImage.errorReason.message, /^Image 2: /);
@@ -170,7 +170,7 @@ test('an item says either a source or images, and fails alone where it does not 
   ]);
   assert.equal(importId, null);
   const told = [
-    /images: has no place beside sourceUrl/,
+    /images: cannot be combined with sourceUrl/,
     /sourceUrl: or images is required/,
     /contentType: must be carousel/,
     /contentType: must be video/,

@@ -186,7 +186,7 @@ test('the last secret key without scopes stays, whatever keys with scopes there 
   );
   const refused = await revoke(id);
   assert.deepEqual([refused.status, refused.body.error.code], [409, 'CONFLICT']);
-  assert.match(refused.body.error.message, /last working secret key without scopes/);
+  assert.match(refused.body.error.message, /last active secret key without scopes/);
   assert.equal((await reads(own.secretKey)).status, 200);
   for (let round = 0; round < 5; round += 1) {
     const by = await currentSecret(own);
