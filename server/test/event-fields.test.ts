@@ -256,7 +256,7 @@ describe('a refused event names what is wrong, and leaves the others alone', () 
     'a country that does not exist': [
       event('like', { country: 'ZZ' }),
       'VALIDATION_ERROR',
-      /^country: must be a code of ISO 3166-1/,
+      /^country: must be an ISO 3166-1 alpha-2 country code/,
     ],
     'unknown fields': [
       event('like', { app: { version: 5 }, country: 'Germany', device: 'tv' }),
