@@ -4,6 +4,7 @@
  */
 const needingQuiet = new Set([
   'server/src/features/player/player-live-rungs.test.ts',
+  'server/test/live-encoders.test.ts',
   'server/test/live-ladder.test.ts',
   'server/test/live-low-latency.test.ts',
   'server/test/live-strangers.test.ts',
