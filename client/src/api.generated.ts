@@ -4958,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8frwemh9160dt5bkb814",
+                     *         "requestId": "req_01m8gw9f2re358m1a3psxasma0",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5107,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gs8fsfeves9v0t54kp8722",
+                     *         "id": "alr_01m8gw9f3betevjng340r3jr0d",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5131,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T09:54:53.360Z"
+                     *         "createdAt": "2026-11-28T10:47:51.148Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fs1erx90t26q0vep6hy"
+                     *         "requestId": "req_01m8gw9f2ve639bmdtbd2eb4xz"
                      *       }
                      *     }
                      */
@@ -5200,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gs8fspe7zb00vdqkp6skjg",
+                     *         "id": "alr_01m8gw9f3hekcbqbegm73ax648",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5224,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T09:54:53.366Z"
+                     *         "createdAt": "2026-11-28T10:47:51.154Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fsse0c87wjw390drjt9"
+                     *         "requestId": "req_01m8gw9f3meaw9cq01kkad7dxz"
                      *       }
                      *     }
                      */
@@ -5292,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gs8fv3e4z887twj40gnc82",
+                     *         "id": "alr_01m8gw9f4be74t78pg0ahdssx0",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fv8e7qr8zgjmz8r2erf"
+                     *         "requestId": "req_01m8gw9f4feqna01gedfxshqcj"
                      *       }
                      *     }
                      */
@@ -5436,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gs8fszedbrsv2c6byser92",
+                     *         "id": "alr_01m8gw9f3redra41sgv0cv6zf0",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5460,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T09:54:53.375Z"
+                     *         "createdAt": "2026-11-28T10:47:51.160Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ft3e91tb98w6rneq1ba"
+                     *         "requestId": "req_01m8gw9f3ve5fvzyn4821sxe1d"
                      *       }
                      *     }
                      */
@@ -5536,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fwye588c42k2wxpdn65",
+                     *         "requestId": "req_01m8gw9f58eder0srzfe8c0yct",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5693,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fvpecara31bja7mxa4y"
+                     *         "requestId": "req_01m8gw9f4ked7rhs07swrc350j"
                      *       }
                      *     }
                      */
@@ -5812,8 +5812,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fhzee7vjy5wnagb4gpt",
-                     *         "asOf": "2026-11-28T09:54:53.122Z"
+                     *         "requestId": "req_01m8gw9ex4ek4vdb17xs23ekx4",
+                     *         "asOf": "2026-11-28T10:47:50.953Z"
                      *       }
                      *     }
                      */
@@ -6015,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g9zewvsmvtgemapfkk6",
-                     *         "asOf": "2026-11-28T09:54:53.906Z"
+                     *         "requestId": "req_01m8gw9fd3ej683qs5gted3kph",
+                     *         "asOf": "2026-11-28T10:47:51.478Z"
                      *       }
                      *     }
                      */
@@ -6169,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a22194-3951-759a-8609-f76b68d6ddd4",
+                     *           "contentId": "01a221c4-b6d3-77fe-b249-0453ceacd685",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6220,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fjaedh8d05xxwr6vmcz",
+                     *         "requestId": "req_01m8gw9exje4na1cckqbnmsn6h",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T09:54:53.135Z"
+                     *         "asOf": "2026-11-28T10:47:50.969Z"
                      *       }
                      *     }
                      */
@@ -6490,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a22194-3e68-7025-9b91-c4c39758d7f1",
+                     *         "contentId": "01a221c4-bbc9-7184-b258-d57c6aec1e4c",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6579,8 +6579,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fkqe7t81wqdhvk17xt4",
-                     *         "asOf": "2026-11-28T09:54:53.179Z"
+                     *         "requestId": "req_01m8gw9eyge0691n0kqb99s47s",
+                     *         "asOf": "2026-11-28T10:47:50.996Z"
                      *       }
                      *     }
                      */
@@ -6848,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a22194-3edf-7764-a2d7-244ceff3d06e",
+                     *         "contentId": "01a221c4-bc25-770c-8104-bb62551d92c5",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6888,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fq5easbtabsj2peg1nd",
-                     *         "asOf": "2026-11-28T09:54:53.286Z"
+                     *         "requestId": "req_01m8gw9f19encb8mg3t2hhrm6k",
+                     *         "asOf": "2026-11-28T10:47:51.081Z"
                      *       }
                      *     }
                      */
@@ -7116,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gb1efbsd3pd64n6c2qj",
-                     *         "asOf": "2026-11-28T09:54:53.938Z"
+                     *         "requestId": "req_01m8gw9fdye4dss8vtcpgtdkjx",
+                     *         "asOf": "2026-11-28T10:47:51.499Z"
                      *       }
                      *     }
                      */
@@ -7303,8 +7303,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fm7e1gb7pztphzxz8g4",
-                     *         "asOf": "2026-11-28T09:54:53.195Z"
+                     *         "requestId": "req_01m8gw9eyzeg7tmp1tjkpd5hep",
+                     *         "asOf": "2026-11-28T10:47:51.012Z"
                      *       }
                      *     }
                      */
@@ -7628,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g8ge438mwwfq3f8mzy1",
-                     *         "asOf": "2026-11-28T09:54:53.856Z"
+                     *         "requestId": "req_01m8gw9fbvefava10brtnk4gv1",
+                     *         "asOf": "2026-11-28T10:47:51.431Z"
                      *       }
                      *     }
                      */
@@ -7785,8 +7785,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fpqe8ht194prfc8m7jh",
-                     *         "asOf": "2026-11-28T09:54:53.271Z"
+                     *         "requestId": "req_01m8gw9f0xe52by4eq47ett52y",
+                     *         "asOf": "2026-11-28T10:47:51.069Z"
                      *       }
                      *     }
                      */
@@ -7909,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fnge50vae8vat6py4sy",
-                     *         "asOf": "2026-11-28T09:54:53.238Z"
+                     *         "requestId": "req_01m8gw9f02etv8kfhj4s4nwhen",
+                     *         "asOf": "2026-11-28T10:47:51.048Z"
                      *       }
                      *     }
                      */
@@ -8187,8 +8187,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fh5efh8bzff9xxfqr4q",
-                     *         "asOf": "2026-11-28T09:54:53.098Z"
+                     *         "requestId": "req_01m8gw9ew6ead92h9j1gwkn1j9",
+                     *         "asOf": "2026-11-28T10:47:50.923Z"
                      *       }
                      *     }
                      */
@@ -8628,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g9aezns7xanm6zg1cjv",
-                     *         "asOf": "2026-11-28T09:54:53.878Z"
+                     *         "requestId": "req_01m8gw9fcfeffsarbb2sw15cab",
+                     *         "asOf": "2026-11-28T10:47:51.452Z"
                      *       }
                      *     }
                      */
@@ -8858,8 +8858,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fmsehbvst6jfq4q38kz",
-                     *         "asOf": "2026-11-28T09:54:53.209Z"
+                     *         "requestId": "req_01m8gw9ezge52aaawfh8w604tj",
+                     *         "asOf": "2026-11-28T10:47:51.024Z"
                      *       }
                      *     }
                      */
@@ -9056,14 +9056,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T09:54:53.334Z",
+                     *         "now": "2026-11-28T10:47:51.122Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "completions": 0,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "rebuffers": 0,
                      *           "errors": 0,
                      *           "viewers": 0
@@ -9071,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T08:55:00.000Z",
+                     *             "minute": "2026-11-28T09:48:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9083,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T08:56:00.000Z",
+                     *             "minute": "2026-11-28T09:49:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9099,8 +9099,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8frgewyv45y427dnapyq",
-                     *         "asOf": "2026-11-28T09:54:53.330Z"
+                     *         "requestId": "req_01m8gw9f2fe7ermbs9tgajtsyv",
+                     *         "asOf": "2026-11-28T10:47:51.120Z"
                      *       }
                      *     }
                      */
@@ -9224,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fx5efqrcq642zbrakqg",
+                     *         "requestId": "req_01m8gw9f5decsvq40t4bsymy59",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9439,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gs8fyrezpbd2ck1p9w6vba",
+                     *         "id": "rpt_01m8gw9f60ezmthkjq4z48y1ws",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9458,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T09:54:53.528Z"
+                     *         "createdAt": "2026-11-28T10:47:51.233Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fx8ebkr4r87d92qt3v7"
+                     *         "requestId": "req_01m8gw9f5fexes6p89w1mkgy1e"
                      *       }
                      *     }
                      */
@@ -9527,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gs8fz0es8vaz9x99nxrkrf",
+                     *         "id": "rpt_01m8gw9f6ae56sxq3w08qxc9gb",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9546,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T09:54:53.536Z"
+                     *         "createdAt": "2026-11-28T10:47:51.242Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fz3efmapb82exn9djx3"
+                     *         "requestId": "req_01m8gw9f6fe66tm9vxmaznm044"
                      *       }
                      *     }
                      */
@@ -9614,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gs8g0dexrvgasqv36r0f1b",
+                     *         "id": "rpt_01m8gw9f7re5dr6q6nvyv97yda",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g0je29bdr5e3rp2wghq"
+                     *         "requestId": "req_01m8gw9f7tedxramzs1cnnt4fc"
                      *       }
                      *     }
                      */
@@ -9821,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gs8fz9ehsvytm09yhz6wj3",
+                     *         "id": "rpt_01m8gw9f6kez286tc0cej3atk6",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9840,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T09:54:53.545Z"
+                     *         "createdAt": "2026-11-28T10:47:51.251Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fzcea9v6xp2vzkcxhq3"
+                     *         "requestId": "req_01m8gw9f6newq9chv6wtcf2raa"
                      *       }
                      *     }
                      */
@@ -9911,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g45em79hehjb7z5z8bv",
+                     *         "requestId": "req_01m8gw9f9dexnvnb3v081d51am",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9993,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8gs8g59enza9s9kjj1vbgs0",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8gs8g59enza9s9kjj1vbgs0/MX83j18LsMcZYUp9MrI1DyZ_Yab5zwNh",
-                     *         "createdAt": "2026-11-28T09:54:53.737Z",
-                     *         "expiresAt": "2026-12-05T09:54:53.737Z"
+                     *         "id": "rln_01m8gw9f9wee3bc0b88j374fp7",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8gw9f9wee3bc0b88j374fp7/PK4JtJrJBLfUIaFV38UVGn3_kJpxtSQE",
+                     *         "createdAt": "2026-11-28T10:47:51.357Z",
+                     *         "expiresAt": "2026-12-05T10:47:51.357Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g54e8h9jgrkaxb49hz8"
+                     *         "requestId": "req_01m8gw9f9sebm8953cbdf1rh72"
                      *       }
                      *     }
                      */
@@ -10070,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8gs8g5vednaqc8qd45qmrh3",
+                     *         "id": "rln_01m8gw9fa8erxrsny0fj9f1eaq",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g60eyxtkpr4p1wp4nej"
+                     *         "requestId": "req_01m8gw9fabe54trw2frmv29hfx"
                      *       }
                      *     }
                      */
@@ -10146,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g1xej58vw49z2yseyez",
+                     *         "requestId": "req_01m8gw9f8aew0804818c2xtmwf",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8gs8g18eyj8zkgqyzw40mqx",
+                     *         "id": "rrn_01m8gw9f82ekjrzgw99e5s2nvc",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10225,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T09:54:53.608Z"
+                     *         "createdAt": "2026-11-28T10:47:51.298Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g12e6srwsbqa731ap33"
+                     *         "requestId": "req_01m8gw9f81ecartpg3ybwxew5s"
                      *       }
                      *     }
                      */
@@ -10291,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8gs8g36etjagany7m99effy",
+                     *         "id": "rrn_01m8gw9f8qe4ytwemy9hs4dt5b",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10300,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T09:54:53.670Z",
+                     *         "createdAt": "2026-11-28T10:47:51.320Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g3he6s9rsy8qr3c55xm"
+                     *         "requestId": "req_01m8gw9f8wetgrxmzmyr2yqn9g"
                      *       }
                      *     }
                      */
@@ -10419,8 +10419,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fn8ewcbkrtb4c8p098e",
-                     *         "asOf": "2026-11-28T09:54:53.224Z"
+                     *         "requestId": "req_01m8gw9ezvek5sc12vk6re9cj8",
+                     *         "asOf": "2026-11-28T10:47:51.035Z"
                      *       }
                      *     }
                      */
@@ -10547,8 +10547,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fnze92bn0ef3sgmegn8",
-                     *         "asOf": "2026-11-28T09:54:53.247Z"
+                     *         "requestId": "req_01m8gw9f0ferka2eyrht5prhqm",
+                     *         "asOf": "2026-11-28T10:47:51.055Z"
                      *       }
                      *     }
                      */
@@ -10749,8 +10749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fpcedntjsyccax8jw38",
-                     *         "asOf": "2026-11-28T09:54:53.261Z"
+                     *         "requestId": "req_01m8gw9f0penes4jphw1bxn7c8",
+                     *         "asOf": "2026-11-28T10:47:51.062Z"
                      *       }
                      *     }
                      */
@@ -10854,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8gs86tpet0b30k2nc5a167w",
-                     *           "recordedAt": "2026-11-28T09:54:44.182Z",
+                     *           "id": "aud_01m8gw987se64rd5s9ynash4a4",
+                     *           "recordedAt": "2026-11-28T10:47:44.122Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8gs86tne7hr32japt8dz05c",
+                     *           "resourceId": "key_01m8gw987reynac6h82m4g8kar",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8gs86the0ja3h2h2266jewf"
+                     *           "requestId": "req_01m8gw987pexkap1dh3115es3s"
                      *         },
                      *         {
-                     *           "id": "aud_01m8gs86sweqjskg57jaxt7h66",
-                     *           "recordedAt": "2026-11-28T09:54:44.157Z",
+                     *           "id": "aud_01m8gw9877e8g964qydbwm8hbg",
+                     *           "recordedAt": "2026-11-28T10:47:44.104Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8gs86sten5v82hh336vd82z",
+                     *           "resourceId": "key_01m8gw9876e7a8dn4xmja2m902",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8gs86sre7sbe7frkwd7w17f"
+                     *           "requestId": "req_01m8gw9875ee2s7kxgp8afddjb"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86xde8xs7870y6gxqhgb",
+                     *         "requestId": "req_01m8gw9891en2r8e4qr373x61v",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10991,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8eq8eserxz75mc5afsgq",
+                     *         "requestId": "req_01m8gw9e58e42997jteqhn1vfk",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11100,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22194-1bba-7463-96b8-d6dd5f9f3d8e",
+                     *           "id": "01a221c4-a129-76e2-89d5-44534078575f",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11139,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T09:54:44.283Z",
-                     *           "updatedAt": "2026-11-28T09:54:44.296Z"
+                     *           "createdAt": "2026-11-28T10:47:44.169Z",
+                     *           "updatedAt": "2026-11-28T10:47:44.188Z"
                      *         },
                      *         {
-                     *           "id": "01a22194-18f8-743f-bf44-c17659d18fee",
+                     *           "id": "01a221c4-9f4d-73b7-b34a-e49525060ebd",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11182,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T09:54:43.576Z",
-                     *           "updatedAt": "2026-11-28T09:54:43.729Z"
+                     *           "createdAt": "2026-11-28T10:47:43.698Z",
+                     *           "updatedAt": "2026-11-28T10:47:43.797Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86zeeqmbbsswdkfpq9nx",
+                     *         "requestId": "req_01m8gw98aveskvzy66qzh90hpt",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11287,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c04-710b-b023-2b65eed80122",
+                     *         "id": "01a221c4-a168-74c1-b8e0-262c8df3d25f",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11326,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T09:54:44.356Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.356Z"
+                     *         "createdAt": "2026-11-28T10:47:44.232Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.232Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86zvesfrshdq24xgy3ry"
+                     *         "requestId": "req_01m8gw98b2edv88j7t5vtea09p"
                      *       }
                      *     }
                      */
@@ -11402,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c0d-71c4-9080-6c2119b7ded9",
+                     *         "id": "01a221c4-a175-753b-80a2-670da1861898",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11452,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T09:54:44.364Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.364Z"
+                     *         "createdAt": "2026-11-28T10:47:44.244Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.244Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs870meygr8y1fynjgbpr4"
+                     *         "requestId": "req_01m8gw98bve3jtvtxj37hwbtq1"
                      *       }
                      *     }
                      */
@@ -11531,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c54-72fc-8d38-2a5c378a2df0",
+                     *         "id": "01a221c4-a19d-76be-ac66-67e0f7edc555",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs872veymbz2fvtebagzp2"
+                     *         "requestId": "req_01m8gw98d4e6cty5ayq6tmekyc"
                      *       }
                      *     }
                      */
@@ -11666,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c1b-7637-8aa8-702940b7e2b7",
+                     *         "id": "01a221c4-a181-72af-aa68-98b55108e32c",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11716,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T09:54:44.380Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.428Z"
+                     *         "createdAt": "2026-11-28T10:47:44.257Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.279Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8713ef6tqw5ntkmr7sa6"
+                     *         "requestId": "req_01m8gw98c6egysmcs9ew7j3bbb"
                      *       }
                      *     }
                      */
@@ -11788,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs89qker9tjbnp5d8ajxbm"
+                     *         "requestId": "req_01m8gw9ak9e6d9sxkvpb0xsds4"
                      *       }
                      *     }
                      */
@@ -11867,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-26d2-7723-a0a2-86cae7c8c346",
+                     *         "id": "01a221c4-aa58-71ad-816d-e2953f71dc9f",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/XGuFDk1ScDfuQDKUQX9cFw/a-01a22194-26d2-7723-a0a2-86cae7c8c346/captions.vtt",
-                     *         "trackId": "01a22194-26d2-7723-a0a2-86cae7c8c346",
+                     *         "url": "https://feed.example.org/media/r_HNuXgKRJNhIGBXU80MYg/a-01a221c4-aa58-71ad-816d-e2953f71dc9f/captions.vtt",
+                     *         "trackId": "01a221c4-aa58-71ad-816d-e2953f71dc9f",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T09:54:47.135Z"
+                     *         "createdAt": "2026-11-28T10:47:46.530Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs89pbeff9an7mr7z6pe7a"
+                     *         "requestId": "req_01m8gw9ajjey6sm2s0cnjdjk7v"
                      *       }
                      *     }
                      */
@@ -11948,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-2703-749f-95c1-127fd1690a3c",
+                     *         "id": "01a221c4-aa72-7684-b921-8f2389d5a611",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs89rre0tv29q7thvy20h7"
+                     *         "requestId": "req_01m8gw9akze2s9smc98y4522qp"
                      *       }
                      *     }
                      */
@@ -12031,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-2722-73c6-9562-e7506b420fa0",
+                     *         "id": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12046,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/ud4dZmqfOQhDoqc1nije-w/a-01a22194-28a4-72a7-9de2-a0b4ba59f46e/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/ud4dZmqfOQhDoqc1nije-w/a-01a22194-28a4-72a7-9de2-a0b4ba59f46e/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/ud4dZmqfOQhDoqc1nije-w/a-01a22194-28a4-72a7-9de2-a0b4ba59f46e/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12083,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T09:54:47.203Z",
-                     *         "updatedAt": "2026-11-28T09:54:47.615Z"
+                     *         "createdAt": "2026-11-28T10:47:46.568Z",
+                     *         "updatedAt": "2026-11-28T10:47:46.863Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs89t0em1swfxpfz5984as"
+                     *         "requestId": "req_01m8gw9amxe23a8dy67kbzk7x4"
                      *       }
                      *     }
                      */
@@ -12157,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-28c6-732c-bd96-c96161f0fabc",
+                     *         "id": "01a221c4-abb3-7613-87c8-449738c0b340",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12196,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T09:54:47.623Z",
-                     *         "updatedAt": "2026-11-28T09:54:47.707Z"
+                     *         "createdAt": "2026-11-28T10:47:46.867Z",
+                     *         "updatedAt": "2026-11-28T10:47:46.888Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8a8re5qvj4avhpek33qn"
+                     *         "requestId": "req_01m8gw9ay6ebk9pnx2n1cdnhkp"
                      *       }
                      *     }
                      */
@@ -12276,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-2053-738f-b6a1-8c4c921a0974",
-                     *         "imageUrl": "https://feed.example.org/media/FcN0eEB1oeVau4gImyeyKQ/a-01a22194-2053-738f-b6a1-8c4c921a0974/large.jpg",
+                     *         "id": "01a221c4-a4cb-77e9-a087-4e37aee50397",
+                     *         "imageUrl": "https://feed.example.org/media/exJembbKvLO-q-H62r8Wyg/a-01a221c4-a4cb-77e9-a087-4e37aee50397/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T09:54:45.484Z"
+                     *         "createdAt": "2026-11-28T10:47:45.132Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs87nqevsrd255jqvx9h25"
+                     *         "requestId": "req_01m8gw98w8e4yt3rjewy3cq1g4"
                      *       }
                      *     }
                      */
@@ -12354,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-252c-70f5-9727-6a1949276ea4",
+                     *         "id": "01a221c4-a917-7304-a5d0-ce0eed0f3493",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs89nsea0sa4ydhtc5qyca"
+                     *         "requestId": "req_01m8gw9aj3egnbc7gv3nzb0ecr"
                      *       }
                      *     }
                      */
@@ -12400,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a22194-237d-7074-afa1-b313186c0fec",
-                 *         "01a22194-2200-7485-9e1e-319418486835"
+                 *         "01a221c4-a7c6-739e-8689-393e2231edd9",
+                 *         "01a221c4-a685-726c-a226-0f728f3af8bf"
                  *       ]
                  *     }
                  */
@@ -12443,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22194-237d-7074-afa1-b313186c0fec",
-                     *           "imageUrl": "https://feed.example.org/media/tDe8y1vc79N10ajpc1oNiw/a-01a22194-237d-7074-afa1-b313186c0fec/large.jpg",
+                     *           "id": "01a221c4-a7c6-739e-8689-393e2231edd9",
+                     *           "imageUrl": "https://feed.example.org/media/Ye7ejF_gultgP-oDYH_xeQ/a-01a221c4-a7c6-739e-8689-393e2231edd9/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T09:54:46.285Z"
+                     *           "createdAt": "2026-11-28T10:47:45.889Z"
                      *         },
                      *         {
-                     *           "id": "01a22194-2200-7485-9e1e-319418486835",
-                     *           "imageUrl": "https://feed.example.org/media/tDe8y1vc79N10ajpc1oNiw/a-01a22194-2200-7485-9e1e-319418486835/large.jpg",
+                     *           "id": "01a221c4-a685-726c-a226-0f728f3af8bf",
+                     *           "imageUrl": "https://feed.example.org/media/Ye7ejF_gultgP-oDYH_xeQ/a-01a221c4-a685-726c-a226-0f728f3af8bf/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T09:54:45.912Z"
+                     *           "createdAt": "2026-11-28T10:47:45.566Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs88wne7mrtvp19370dh57"
+                     *         "requestId": "req_01m8gw99z5ejpt7ncvt4pvy13n"
                      *       }
                      *     }
                      */
@@ -12528,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIi3bLqpZ5i-xV3p-uFK6vgvWMErA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjDjhXYqOGJIru6vB62F-KgpFSXQ/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12536,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T15:54:44.330Z",
+                     *         "expiresAt": "2026-11-28T16:47:44.215Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86z8ejgaq0pexk94ef48"
+                     *         "requestId": "req_01m8gw98apejha1p3jmehaeg6z"
                      *       }
                      *     }
                      */
@@ -12629,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c64-7572-b727-67dbff763723",
+                     *         "id": "01a221c4-a1aa-74eb-9299-f4f029aad31d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12668,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T09:54:44.454Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.470Z"
+                     *         "createdAt": "2026-11-28T10:47:44.298Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.327Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs873kerwt1nwbwcm2zcrf"
+                     *         "requestId": "req_01m8gw98e5e4c8c0e6eae0vkq6"
                      *       }
                      *     }
                      */
@@ -12737,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1caa-7612-a46a-03d517a9d66b",
+                     *         "id": "01a221c4-a1f4-757c-b2cf-0503eee376dd",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12776,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T09:54:44.525Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.610Z"
+                     *         "createdAt": "2026-11-28T10:47:44.375Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.424Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs877webat0egghk8j23bc"
+                     *         "requestId": "req_01m8gw98h4exev9e5czjz0nh8p"
                      *       }
                      *     }
                      */
@@ -12847,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h8hefrr1vr9mxw9hga3"
+                     *         "requestId": "req_01m8gw9g3sej9tz9s78aa50vt8"
                      *       }
                      *     }
                      */
@@ -12910,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22194-1e3a-737a-ba72-c8112ac0f712",
-                     *           "contentId": "01a22194-1df6-702f-be93-8ce7fc609c44",
+                     *           "id": "01a221c4-a31e-72ae-831a-c46aa01b50d6",
+                     *           "contentId": "01a221c4-a2ef-75b7-bcc6-786d76593364",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22194-1e3a-737a-ba72-ce79a1ba0918",
-                     *           "contentId": "01a22194-1df7-7263-8e60-3e69eab374b0",
+                     *           "id": "01a221c4-a31e-72ae-831a-c84c2038d528",
+                     *           "contentId": "01a221c4-a2f0-7636-a0d5-a2f56ad0b4d7",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs87j8ehz80y9pejjes1nb"
+                     *         "requestId": "req_01m8gw98s4ek8ra4xrg234kc9j"
                      *       }
                      *     }
                      */
@@ -12965,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a22194-1e5a-7382-aa65-f479bd606576",
-                 *         "01a22194-1e5c-747b-a125-8867e0e7f839"
+                 *         "01a221c4-a32c-7653-b2ad-beb72c0f9257",
+                 *         "01a221c4-a32d-755b-a052-6fd71036cee2"
                  *       ]
                  *     }
                  */
@@ -13012,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22194-1e8e-72ef-bff3-cf69c11b59c2",
-                     *           "contentId": "01a22194-1e5a-7382-aa65-f479bd606576",
+                     *           "id": "01a221c4-a357-7785-8b71-b1abd381c565",
+                     *           "contentId": "01a221c4-a32c-7653-b2ad-beb72c0f9257",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22194-1e8e-72ef-bff3-d20708545588",
-                     *           "contentId": "01a22194-1e5c-747b-a125-8867e0e7f839",
+                     *           "id": "01a221c4-a357-7785-8b71-b73bd158274c",
+                     *           "contentId": "01a221c4-a32d-755b-a052-6fd71036cee2",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs87m4e8m9kche6dbbbp0d"
+                     *         "requestId": "req_01m8gw98tjekwb9t5nhwnvnxak"
                      *       }
                      *     }
                      */
@@ -13100,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1dda-7743-bcdc-6a88585f0984",
+                     *         "id": "01a221c4-a2d5-74cb-b481-fed98e5f3bd6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs87f2e1382q4s3b1qyvs1"
+                     *         "requestId": "req_01m8gw98ptemh9w6dfr1zatcwt"
                      *       }
                      *     }
                      */
@@ -13146,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a22194-1d88-70bd-a7d1-a55a38f2e42b",
-                 *         "01a22194-1d88-70bd-a7d1-a2f69bbc8f07"
+                 *         "01a221c4-a289-735c-a20e-0e1b330d12df",
+                 *         "01a221c4-a289-735c-a20e-0bdcc02643bd"
                  *       ]
                  *     }
                  */
@@ -13189,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22194-1d88-70bd-a7d1-a55a38f2e42b",
-                     *           "contentId": "01a22194-1d50-7310-9c86-f4561ca80670",
+                     *           "id": "01a221c4-a289-735c-a20e-0e1b330d12df",
+                     *           "contentId": "01a221c4-a259-77a0-a51d-6c639c8bdd1e",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22194-1d88-70bd-a7d1-a2f69bbc8f07",
-                     *           "contentId": "01a22194-1d4d-70ad-82d5-a7e76bccd68b",
+                     *           "id": "01a221c4-a289-735c-a20e-0bdcc02643bd",
+                     *           "contentId": "01a221c4-a25a-730d-86ea-21cdb37ce7f9",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs87cke0dbqqfptbfhxqaz"
+                     *         "requestId": "req_01m8gw98mje1babpbzrhpa66q2"
                      *       }
                      *     }
                      */
@@ -13247,8 +13247,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22194-2941-7654-8a6f-365128f5e6b5",
-                 *         "01a22194-2940-70db-9c92-f6525d0a2d99"
+                 *         "01a221c4-abe5-7745-84b3-12ef4482d6d8",
+                 *         "01a221c4-abe4-758b-b9c1-695b012cc6e8"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13297,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22194-2941-7654-8a6f-365128f5e6b5",
+                     *             "id": "01a221c4-abe5-7745-84b3-12ef4482d6d8",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a22194-2940-70db-9c92-f6525d0a2d99",
+                     *             "id": "01a221c4-abe4-758b-b9c1-695b012cc6e8",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13319,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8aa9erbvw2b6z8gcw4bt"
+                     *         "requestId": "req_01m8gw9b08enyac7v890nk2mb5"
                      *       }
                      *     }
                      */
@@ -13408,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8gs8ad8exn9nm218r5qn2kq",
+                     *           "jobId": "job_01m8gw9b20edvt6rkq4h8w7c9j",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T09:54:47.846Z",
+                     *           "createdAt": "2026-11-28T10:47:47.007Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13425,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8adhe2rvnxcpbd3z5m9f",
+                     *         "requestId": "req_01m8gw9b29etnsbg8mn5vrv8sb",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13613,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gs8ad8exn9nm218r5qn2kq",
+                     *         "jobId": "job_01m8gw9b20edvt6rkq4h8w7c9j",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T09:54:47.846Z"
+                     *         "createdAt": "2026-11-28T10:47:47.007Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8achevvbbdx6yn8jmrv0"
+                     *         "requestId": "req_01m8gw9b1nebysz78phs6nfmfw"
                      *       }
                      *     }
                      */
@@ -13698,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gs8daqe9s9699rawg6kdqq",
+                     *         "jobId": "job_01m8gw9crxe2tr8z2a7x1x8rnx",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T09:54:50.836Z",
-                     *         "completedAt": "2026-11-28T09:54:50.871Z"
+                     *         "createdAt": "2026-11-28T10:47:48.765Z",
+                     *         "completedAt": "2026-11-28T10:47:48.785Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dc4ehk8yeybdz9yeffp"
+                     *         "requestId": "req_01m8gw9cswe9hb00nnay6142en"
                      *       }
                      *     }
                      */
@@ -13773,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gs8d8bekwa13t0cfc9m6bv",
+                     *         "jobId": "job_01m8gw9cpeegn9j4kcm2qzsskt",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T09:54:50.763Z",
-                     *         "completedAt": "2026-11-28T09:54:50.816Z"
+                     *         "createdAt": "2026-11-28T10:47:48.685Z",
+                     *         "completedAt": "2026-11-28T10:47:48.740Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8d9tep3vcfx9dh7swjdc"
+                     *         "requestId": "req_01m8gw9cr0em7vqb5ryq0fx4dp"
                      *       }
                      *     }
                      */
@@ -13851,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dczexsbxcsdjwkpm324",
+                     *         "requestId": "req_01m8gw9ctje4vrnebnywyhcygk",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13899,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22194-295a-736f-a4f1-1e7add6b53eb",
-                 *         "01a22194-295b-752d-835b-3138c23ced48"
+                 *         "01a221c4-ac17-71d0-8aa0-1a6e10db59dc",
+                 *         "01a221c4-ac16-72c3-9f47-51ac11f093cf"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13953,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22194-295a-736f-a4f1-1e7add6b53eb",
+                     *             "id": "01a221c4-ac17-71d0-8aa0-1a6e10db59dc",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a22194-295b-752d-835b-3138c23ced48",
+                     *             "id": "01a221c4-ac16-72c3-9f47-51ac11f093cf",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13979,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ab0evh817ps23v80kjv"
+                     *         "requestId": "req_01m8gw9b0wet592pw4ktfpwcfh"
                      *       }
                      *     }
                      */
@@ -14037,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a22194-2922-7016-bde2-5a96ffe1990b",
+                 *           "id": "01a221c4-abcb-717f-bcdd-532bc3258bbe",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a22194-2921-778a-8a81-cbf420b8b5cc",
+                 *           "id": "01a221c4-abcd-70aa-a4c4-dda7353fab7a",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14111,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22194-2922-7016-bde2-5a96ffe1990b",
+                     *             "id": "01a221c4-abcb-717f-bcdd-532bc3258bbe",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a22194-2921-778a-8a81-cbf420b8b5cc",
+                     *             "id": "01a221c4-abcd-70aa-a4c4-dda7353fab7a",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14133,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8a98esfszfwqg66qhvjs"
+                     *         "requestId": "req_01m8gw9ayje2nshhkfmd8tytf0"
                      *       }
                      *     }
                      */
@@ -14191,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22194-2971-7016-bc9f-768fb2c755a1",
-                 *         "01a22194-2972-7641-8143-de128b51b831"
+                 *         "01a221c4-ac27-760c-a317-74800c89fa75",
+                 *         "01a221c4-ac28-7107-9b08-bc07697c3bab"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14238,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22194-2971-7016-bc9f-768fb2c755a1",
+                     *             "id": "01a221c4-ac27-760c-a317-74800c89fa75",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a22194-2972-7641-8143-de128b51b831",
+                     *             "id": "01a221c4-ac28-7107-9b08-bc07697c3bab",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14260,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8abse39rkwjx0teetqz3"
+                     *         "requestId": "req_01m8gw9b1dembvzsy7xmj813h8"
                      *       }
                      *     }
                      */
@@ -14415,7 +14415,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs878beznt9rbvxvcezzv4"
+                     *         "requestId": "req_01m8gw98hjent8d4eaepychr4t"
                      *       }
                      *     }
                      */
@@ -14561,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c80-70d7-8ebf-3457eea5611b",
+                     *         "id": "01a221c4-a1cb-7278-9ee6-7dbfe936bb53",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14600,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T09:54:44.481Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.481Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/BEhnAR3D741OxsW2gzURlkZmQ6FoQWXJ",
+                     *         "createdAt": "2026-11-28T10:47:44.332Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.332Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/JRYFn5XHovBXOxAlIGEkJCTmbXa2yBhS",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T09:54:44.481Z"
+                     *         "uploadExpiresAt": "2026-11-29T10:47:44.332Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs873ze8qvh3f7cyr6sqg6"
+                     *         "requestId": "req_01m8gw98ebe9w9xsks75p8k7jw"
                      *       }
                      *     }
                      */
@@ -14755,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8gs8g6redsazzqnet4j397g",
-                     *           "webhookId": "whk_01m8gs8g6cepettwxc0kb38xe3",
+                     *           "id": "efw_01m8gw9favefpbpktqn9ztzjz3",
+                     *           "webhookId": "whk_01m8gw9fame2nvb72kse2k20r4",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T09:54:53.787Z"
+                     *           "createdAt": "2026-11-28T10:47:51.388Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8gs8g7hene9psj6eehrp7g8",
-                     *           "webhookId": "whk_01m8gs8g75e7ebv2ja6dn5x3bd",
+                     *           "id": "efw_01m8gw9fb5ecws8da5yj6ent1w",
+                     *           "webhookId": "whk_01m8gw9fb0ejf83ad9yg5bsswh",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T09:54:53.810Z"
+                     *           "createdAt": "2026-11-28T10:47:51.398Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g7peh8spe8cpsy366xe",
+                     *         "requestId": "req_01m8gw9fb8e8v9yfarbzrpjmkk",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14817,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8gs8g6cepettwxc0kb38xe3",
+                 *       "webhookId": "whk_01m8gw9fame2nvb72kse2k20r4",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14869,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8gs8g6redsazzqnet4j397g",
-                     *         "webhookId": "whk_01m8gs8g6cepettwxc0kb38xe3",
+                     *         "id": "efw_01m8gw9favefpbpktqn9ztzjz3",
+                     *         "webhookId": "whk_01m8gw9fame2nvb72kse2k20r4",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T09:54:53.787Z"
+                     *         "createdAt": "2026-11-28T10:47:51.388Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g6ge1qtt83j8qkn3ddc"
+                     *         "requestId": "req_01m8gw9faqe3tazn8rz9j46j9g"
                      *       }
                      *     }
                      */
@@ -14949,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8gs8g86e2y95nm1p0sa9nhz",
+                     *         "id": "efw_01m8gw9fbje05tg6rw0tsh8sn9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8g8beymvqj64tw6fg7ek"
+                     *         "requestId": "req_01m8gw9fbpe3wb1zpcxrjs6sr0"
                      *       }
                      *     }
                      */
@@ -14997,12 +14997,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a22194-3951-759a-8609-f76b68d6ddd4",
-                 *       "eventId": "01a22194-3955-7220-b1bd-0bb50a7b9152",
+                 *       "contentId": "01a221c4-b6d3-77fe-b249-0453ceacd685",
+                 *       "eventId": "01a221c4-b6d6-760e-87c0-81d5cd4c2de6",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T09:54:51.861Z",
+                 *       "timestamp": "2026-11-28T10:47:49.719Z",
                  *       "data": {}
                  *     }
                  */
@@ -15093,10 +15093,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a22194-3955-7220-b1bd-0bb50a7b9152"
+                     *         "eventId": "01a221c4-b6d6-760e-87c0-81d5cd4c2de6"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8eape68t2j0m20nw4w4a"
+                     *         "requestId": "req_01m8gw9dpqej0s4yenbpq2zrzx"
                      *       }
                      *     }
                      */
@@ -15155,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a22194-3968-713f-9c3d-e1d618c07889",
-                 *           "eventId": "01a22194-3981-7486-b995-5f2546e60e68",
+                 *           "contentId": "01a221c4-b70c-7368-b267-ba79059cda3e",
+                 *           "eventId": "01a221c4-b727-77dd-8b74-2886eec0e715",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T09:54:51.905Z",
+                 *           "timestamp": "2026-11-28T10:47:49.799Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a22194-3981-7486-b995-611b00f0cdce",
+                 *           "eventId": "01a221c4-b727-77dd-8b74-2fa836bee124",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T09:54:51.905Z",
+                 *           "timestamp": "2026-11-28T10:47:49.799Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15274,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a22194-3981-7486-b995-611b00f0cdce",
+                     *             "eventId": "01a221c4-b727-77dd-8b74-2fa836bee124",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no content item with this id"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ec8e7jabpmqwp74een5"
+                     *         "requestId": "req_01m8gw9ds9edetmcd2f1n7g85d"
                      *       }
                      *     }
                      */
@@ -15433,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8gs8eshe3sv09rnbtzejg8h",
+                     *           "id": "exp_01m8gw9e6aed1ayymhex0mmsm4",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15465,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T09:54:52.356Z",
+                     *           "startedAt": "2026-11-28T10:47:50.273Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T09:54:52.332Z"
+                     *           "createdAt": "2026-11-28T10:47:50.215Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8etfe858842r2eg7zxz5",
+                     *         "requestId": "req_01m8gw9e8fetqtgjcst0jz4vq6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15683,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8ette0wbvvt6nn5etxdf",
+                     *         "id": "exp_01m8gw9e8se1danmgr0wptbx83",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15731,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.376Z",
+                     *         "createdAt": "2026-11-28T10:47:50.295Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8etqeavrmygrqqk8h7af"
+                     *         "requestId": "req_01m8gw9e8pe8pvp6yytg9ec91g"
                      *       }
                      *     }
                      */
@@ -15854,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8ev9e419bswaan48cmd0",
+                     *         "id": "exp_01m8gw9e92e4m8ywzh5f3qxbz8",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15892,12 +15892,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T09:54:52.414Z",
+                     *         "startedAt": "2026-11-28T10:47:50.320Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.391Z",
+                     *         "createdAt": "2026-11-28T10:47:50.305Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15907,7 +15907,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ewbed2bx7rc0ze770bm"
+                     *         "requestId": "req_01m8gw9e9weamr4mf1v1nebgkt"
                      *       }
                      *     }
                      */
@@ -16027,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8exwe84vg13gjbjztkns",
+                     *         "id": "exp_01m8gw9eb9ezxag4rgsvgda1c6",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ey2e648xn2hkt6wvptk"
+                     *         "requestId": "req_01m8gw9ebfejtv88k1hkgp61t8"
                      *       }
                      *     }
                      */
@@ -16170,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8ewpet3bwg8m70hwjedf",
+                     *         "id": "exp_01m8gw9ea4e8ybgmzp40v1n1dp",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16211,7 +16211,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.436Z",
+                     *         "createdAt": "2026-11-28T10:47:50.339Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16221,7 +16221,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ewyesrb2crtqjzpg0tr"
+                     *         "requestId": "req_01m8gw9ea9e3cscsfchgmzvz51"
                      *       }
                      *     }
                      */
@@ -16349,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f98e5kb42wqxa3fm07r",
+                     *         "requestId": "req_01m8gw9emge0ety5r6mzs0v124",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16444,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8f87egwa89h7axwj3fe0",
+                     *         "id": "exp_01m8gw9ekxe25r59vee7gxbpdj",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16485,7 +16485,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.805Z",
+                     *         "createdAt": "2026-11-28T10:47:50.651Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16495,7 +16495,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f83enetztf9p3ndzgpb"
+                     *         "requestId": "req_01m8gw9ekrew0a3azfhys8yp74"
                      *       }
                      *     }
                      */
@@ -16620,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T09:54:52.869Z",
+                     *           "decidedAt": "2026-11-28T10:47:50.693Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T09:54:52.858Z",
+                     *           "decidedAt": "2026-11-28T10:47:50.684Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16641,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fa9ejfs1mthd352571e",
+                     *         "requestId": "req_01m8gw9en9eg3r3p1ef3w3kszk",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16740,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T09:54:52.905Z",
+                     *         "decidedAt": "2026-11-28T10:47:50.726Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *           "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fb4e6rbpy0f2f0pcwey"
+                     *         "requestId": "req_01m8gw9ep1ebytpmya7g07r2b5"
                      *       }
                      *     }
                      */
@@ -16851,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8f44e7j9hgcepxav9476",
+                     *         "id": "exp_01m8gw9egrek5r9dx1xjamww0x",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16887,12 +16887,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T09:54:52.689Z",
+                     *         "startedAt": "2026-11-28T10:47:50.560Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T09:54:52.702Z",
+                     *         "pausedAt": "2026-11-28T10:47:50.571Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.674Z",
+                     *         "createdAt": "2026-11-28T10:47:50.549Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16902,7 +16902,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f4segfvttkexqxzp9a4"
+                     *         "requestId": "req_01m8gw9eh5e34bxhvcxepn4e99"
                      *       }
                      *     }
                      */
@@ -17028,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8gs8fbtentrd8qf86thq2xx",
+                     *         "experimentId": "exp_01m8gw9eprex0ajst206kenmcg",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T09:54:52.933Z"
+                     *           "startedAt": "2026-11-28T10:47:50.752Z"
                      *         },
-                     *         "asOf": "2026-11-28T09:54:52.981Z",
+                     *         "asOf": "2026-11-28T10:47:50.763Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17135,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fceew5b3dmrjzy6y5pv"
+                     *         "requestId": "req_01m8gw9eq8e44be135mzww8rat"
                      *       }
                      *     }
                      */
@@ -17338,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8f59ehdsf791j7a92zj9",
+                     *         "id": "exp_01m8gw9ehjesg920h1thffe8rx",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17374,12 +17374,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T09:54:52.720Z",
+                     *         "startedAt": "2026-11-28T10:47:50.584Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.710Z",
+                     *         "createdAt": "2026-11-28T10:47:50.578Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17389,7 +17389,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f67efqvtjc98pz3p1zv"
+                     *         "requestId": "req_01m8gw9ej5e1b8zf6n6c3wgvm8"
                      *       }
                      *     }
                      */
@@ -17524,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8f1fenhbqk1hdzyz65me",
+                     *         "id": "exp_01m8gw9eeee14tskrcgaq19t4q",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T09:54:52.662Z"
+                     *         "rolledOutAt": "2026-11-28T10:47:50.535Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f2ye2raxsdzqg2c9b8f"
+                     *         "requestId": "req_01m8gw9efre2yr8ck6wdp2n10w"
                      *       }
                      *     }
                      */
@@ -17609,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8gs8ff6ey3tvcva2t4jr6e1",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8gs8ff6ey3tvcva2t4jr6e1/uTA2w3ixq1FzxwFMa6OPHPwdbKpQKKqX",
-                     *           "createdAt": "2026-11-28T09:54:53.030Z",
-                     *           "expiresAt": "2026-12-28T09:54:53.030Z"
+                     *           "id": "shr_01m8gw9es2etg9q4rc733rx5gv",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8gw9es2etg9q4rc733rx5gv/UY0qPBPz9rzSdL2z52IxwqHHUPtZYFc8",
+                     *           "createdAt": "2026-11-28T10:47:50.819Z",
+                     *           "expiresAt": "2026-12-28T10:47:50.819Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ff9eqea38t5vfx74r2a",
+                     *         "requestId": "req_01m8gw9es6ejsbgt384gy0mr3p",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17698,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8gs8fg1ekbv0q8kejjhah0m",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8gs8fg1ekbv0q8kejjhah0m/SGpyPQ0wYLkBzQ3y7Z8LLJAGrc_ebkpq",
-                     *         "createdAt": "2026-11-28T09:54:53.057Z",
-                     *         "expiresAt": "2026-12-05T09:54:53.057Z"
+                     *         "id": "shr_01m8gw9esyef7s9xt9nstke0v1",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8gw9esyef7s9xt9nstke0v1/3NwjFHFcKToNAsHhePzX9OUvK5m68hRL",
+                     *         "createdAt": "2026-11-28T10:47:50.847Z",
+                     *         "expiresAt": "2026-12-05T10:47:50.847Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ffyeffs47cd9m28w508"
+                     *         "requestId": "req_01m8gw9esvea79d7rtv6pgqmvs"
                      *       }
                      *     }
                      */
@@ -17775,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8gs8fgvezrtjwz97asczsxd",
+                     *         "id": "shr_01m8gw9evteevv442612e5t5bb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fgzewh8006nkezyka1x"
+                     *         "requestId": "req_01m8gw9evyeyk8swqc07fjzf9z"
                      *       }
                      *     }
                      */
@@ -17850,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8eytevbayptcgyp4f0x6",
+                     *         "id": "exp_01m8gw9ebwe3trxgs2jn84sdhq",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T09:54:52.524Z"
+                     *         "startedAt": "2026-11-28T10:47:50.404Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ez2e8xadxvrzfewydxe"
+                     *         "requestId": "req_01m8gw9ec0e02t9z7fqhhy7xsq"
                      *       }
                      *     }
                      */
@@ -17946,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8ezre55afamac5vpb5j8",
+                     *         "id": "exp_01m8gw9ecke0191t4kwxg2wvt1",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T09:54:52.572Z",
+                     *         "stoppedAt": "2026-11-28T10:47:50.457Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f0de64segwdm4pgmj0y"
+                     *         "requestId": "req_01m8gw9edgewe957cfcrqgcfcd"
                      *       }
                      *     }
                      */
@@ -18049,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gs8f6meg18946rq9j8jj84",
+                     *         "id": "exp_01m8gw9ejfedc841n9fb9rbv8h",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18085,12 +18085,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T09:54:52.766Z",
+                     *         "startedAt": "2026-11-28T10:47:50.615Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T09:54:52.755Z",
+                     *         "createdAt": "2026-11-28T10:47:50.606Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18100,7 +18100,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8f7ae408bmy7z624zpwj"
+                     *         "requestId": "req_01m8gw9ek3er4vvq86h7hmpwg6"
                      *       }
                      *     }
                      */
@@ -18221,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fbfevgrddc1388ct7sy"
+                     *         "requestId": "req_01m8gw9epbebnsd1g9d2edxbf0"
                      *       }
                      *     }
                      */
@@ -18298,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T09:54:52.915Z"
+                     *         "updatedAt": "2026-11-28T10:47:50.737Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fbhe5zsnntf5anjg9rn"
+                     *         "requestId": "req_01m8gw9epeet5v3bcsqv8qq2n1"
                      *       }
                      *     }
                      */
@@ -18415,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8fe4eg28r58qy6b2ckh2"
+                     *         "requestId": "req_01m8gw9eqwek0vxebddjs9decp"
                      *       }
                      *     }
                      */
@@ -18502,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8gs8gc3ek9bgxaeeazpm6m3",
+                     *           "id": "dex_01m8gw9fevests9wxmsym7q5r7",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18517,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T09:54:53.953Z",
+                     *           "createdAt": "2026-11-28T10:47:51.513Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gc9ews8j73w53hmvgnf",
+                     *         "requestId": "req_01m8gw9ff0esarxwhjf5z93xfq",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18651,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gs8gc3ek9bgxaeeazpm6m3",
+                     *         "id": "dex_01m8gw9fevests9wxmsym7q5r7",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18666,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T09:54:53.953Z",
+                     *         "createdAt": "2026-11-28T10:47:51.513Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gbtews9g2nvjtw268hc"
+                     *         "requestId": "req_01m8gw9fejez69qrpks2e0rrdk"
                      *       }
                      *     }
                      */
@@ -18737,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gs8ggjewvan05998d99wp4",
+                     *         "id": "dex_01m8gw9fhve2kvhbbkhg8aqp7v",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18752,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T09:54:54.096Z",
+                     *         "createdAt": "2026-11-28T10:47:51.609Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ggwez0br17v8sqx3xfm"
+                     *         "requestId": "req_01m8gw9fj0eb4bsb9ngmx1nqy8"
                      *       }
                      *     }
                      */
@@ -18822,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gs8gg2emzrm8a0ng8cke84",
+                     *         "id": "dex_01m8gw9fhheqxa75sxhbr3egfy",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gg9ev6vpfak3a513fpw"
+                     *         "requestId": "req_01m8gw9fhmeeg9efnkmf8mj9ej"
                      *       }
                      *     }
                      */
@@ -18894,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gs8gcke47t154dce2z49rn",
+                     *         "id": "dex_01m8gw9ff6ez19ssprzgq0qemq",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18909,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T09:54:53.968Z",
-                     *         "completedAt": "2026-11-28T09:54:54.075Z",
+                     *         "createdAt": "2026-11-28T10:47:51.525Z",
+                     *         "completedAt": "2026-11-28T10:47:51.596Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gfteeqsqzpqsgexqhgx"
+                     *         "requestId": "req_01m8gw9fhbearthyayh1nsnafa"
                      *       }
                      *     }
                      */
@@ -18975,12 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8gs8gq0evjbtc7jeq1n5xs2",
+                     *           "id": "dxd_01m8gw9fqhemetbgx2x8mt8446",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:41417",
+                     *           "endpoint": "https://127.0.0.1:39811",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18992,17 +18992,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T09:54:54.298Z",
+                     *           "nextPushAt": "2026-11-28T10:47:51.770Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T09:54:54.298Z"
+                     *           "createdAt": "2026-11-28T10:47:51.770Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8gs8gqkeznvycp7w5vhjffv",
+                     *           "id": "dxd_01m8gw9ftcepgrrjm4nwe7jmr2",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:41417",
+                     *           "endpoint": "https://127.0.0.1:39811",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19014,13 +19014,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T09:54:54.320Z",
+                     *           "nextPushAt": "2026-11-28T10:47:51.852Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T09:54:54.320Z"
+                     *           "createdAt": "2026-11-28T10:47:51.852Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gqte2h8pjmtpj90kvjm"
+                     *         "requestId": "req_01m8gw9ftgeb8v4dmz4nv6sw27"
                      *       }
                      *     }
                      */
@@ -19056,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:41417",
+                 *       "endpoint": "https://127.0.0.1:39811",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19159,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8gs8gq0evjbtc7jeq1n5xs2",
+                     *         "id": "dxd_01m8gw9fqhemetbgx2x8mt8446",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:41417",
+                     *         "endpoint": "https://127.0.0.1:39811",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19176,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T09:54:54.298Z",
+                     *         "nextPushAt": "2026-11-28T10:47:51.770Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T09:54:54.298Z"
+                     *         "createdAt": "2026-11-28T10:47:51.770Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gj6exvsajd07vyfnqcv"
+                     *         "requestId": "req_01m8gw9fjved4ajd7ba12eqmc5"
                      *       }
                      *     }
                      */
@@ -19250,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8gs8grjexcbmnnnkcn0g3mv",
+                     *         "id": "dxd_01m8gw9ftwen8vatvjckwmxhjm",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gs9e1gsyfdd6px7becp"
+                     *         "requestId": "req_01m8gw9ftyehwbtctgttpq3n68"
                      *       }
                      *     }
                      */
@@ -19318,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8gs8ghee8mr6fm5a2assx9v",
+                     *           "id": "dxs_01m8gw9fj8ecnvqw9228fp6gs9",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19327,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T09:54:54.123Z"
+                     *           "createdAt": "2026-11-28T10:47:51.622Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8gs8ghmezsawp3md0htwyzf",
+                     *           "id": "dxs_01m8gw9fjdekp929b7s7xyewc9",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19339,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T09:54:54.131Z"
+                     *           "createdAt": "2026-11-28T10:47:51.628Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ghqe4gvt3sr4ngvw01v"
+                     *         "requestId": "req_01m8gw9fjhe9x9csnf1fp6j5bz"
                      *       }
                      *     }
                      */
@@ -19465,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8gs8ghee8mr6fm5a2assx9v",
+                     *         "id": "dxs_01m8gw9fj8ecnvqw9228fp6gs9",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19474,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T09:54:54.123Z"
+                     *         "createdAt": "2026-11-28T10:47:51.622Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gh7eqvtbr43bs76dwsp"
+                     *         "requestId": "req_01m8gw9fj2ekyv412b35cr1928"
                      *       }
                      *     }
                      */
@@ -19546,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8gs8ghxer6vkcfyrkq6qn6p",
+                     *         "id": "dxs_01m8gw9fjnehqt0x89qrzsk26n",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gj1ejcv6fnd19aza089"
+                     *         "requestId": "req_01m8gw9fjrea6bh52x18j0d6s2"
                      *       }
                      *     }
                      */
@@ -19655,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gh3ebcv8vt1rynta7kn"
+                     *         "requestId": "req_01m8gw9fj1edjvkwag940c0esv"
                      *       }
                      *     }
                      */
@@ -19738,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22194-28c6-732c-bd96-c96161f0fabc",
+                     *           "id": "01a221c4-abb3-7613-87c8-449738c0b340",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19774,8 +19774,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T09:54:47.623Z",
-                     *           "updatedAt": "2026-11-28T09:54:47.707Z",
+                     *           "createdAt": "2026-11-28T10:47:46.867Z",
+                     *           "updatedAt": "2026-11-28T10:47:46.888Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19787,9 +19787,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249857868529505,
+                     *             "score": 0.6249895132841028,
                      *             "signals": {
-                     *               "recency": 0.9999431474118016,
+                     *               "recency": 0.9999580531364111,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19805,7 +19805,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499857868529504,
+                     *               "recency": 0.24998951328410277,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19819,9 +19819,9 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a22194-23a6-764a-a40b-ce1e03e67ce9",
-                     *           "contentType": "carousel",
-                     *           "title": "A carousel",
+                     *           "id": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
                      *           "description": null,
                      *           "uploadStatus": "ready",
                      *           "publishStatus": "published",
@@ -19834,37 +19834,42 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/O3SwhIUctRYeSY0mYroZ5w/a-01a22194-269c-761e-a5b0-635838420e33/small.jpg",
-                     *           "thumbnailHash": null,
+                     *           "thumbnailUrl": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
+                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [],
+                     *           "thumbnails": [
+                     *             {
+                     *               "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
+                     *               "type": "image/jpeg",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             },
+                     *             {
+                     *               "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.webp",
+                     *               "type": "image/webp",
+                     *               "width": 64,
+                     *               "height": 48
+                     *             }
+                     *           ],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
                      *           "customMetadata": {},
                      *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a22194-269c-761e-a5b0-635838420e33",
-                     *               "imageUrl": "https://feed.example.org/media/O3SwhIUctRYeSY0mYroZ5w/a-01a22194-269c-761e-a5b0-635838420e33/large.jpg",
-                     *               "altText": null,
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-28T09:54:47.091Z"
-                     *             }
-                     *           ],
+                     *           "images": [],
                      *           "width": null,
                      *           "height": null,
                      *           "aspectRatio": null,
                      *           "maxFrameRate": null,
-                     *           "videoQuality": null,
+                     *           "videoQuality": "basic",
                      *           "resolutionTier": null,
                      *           "autoScrollInterval": null,
                      *           "articleUrl": null,
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T09:54:46.311Z",
-                     *           "updatedAt": "2026-11-28T09:54:47.104Z",
+                     *           "createdAt": "2026-11-28T10:47:46.568Z",
+                     *           "updatedAt": "2026-11-28T10:47:46.863Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19876,9 +19881,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249831556243252,
+                     *             "score": 0.6249889136253503,
                      *             "signals": {
-                     *               "recency": 0.9999326224973004,
+                     *               "recency": 0.9999556545014007,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19894,7 +19899,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.2499831556243251,
+                     *               "recency": 0.24998891362535017,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19909,10 +19914,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h2fewb8q8j36m2jr9v0",
-                     *         "nextCursor": "AhPJgIF1vEh8Wp44_mZlZF8wMW04Z3M4aDJtZTEydm01MmtuZ2tkZ3J0OBQFBgEBNgwABAcCAQEBAQEBAQEBAQEBAQECAQU",
+                     *         "requestId": "req_01m8gw9g0be2ma2hrhj78hch5f",
+                     *         "nextCursor": "AvZ0aJcdtLJG78BKOmZlZF8wMW04Z3c5ZzBlZWczYWt0eWs4Zmc1OTZtbhQFCAEBMDEACwIBAQEBAQEBAQEBAQECAQEBBAE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8gs8h2me12vm52kngkdgrt8",
+                     *         "feedId": "fed_01m8gw9g0eeg3aktyk8fg596mn",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19988,7 +19993,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-448e-756c-8202-9de693c59f32",
+                     *         "id": "01a221c4-c02e-7585-8bb1-b00feb3485ca",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20024,8 +20029,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T09:54:54.735Z",
-                     *         "updatedAt": "2026-11-28T09:54:54.761Z",
+                     *         "createdAt": "2026-11-28T10:47:52.110Z",
+                     *         "updatedAt": "2026-11-28T10:47:52.120Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20038,7 +20043,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h5me76se10w2tp319js"
+                     *         "requestId": "req_01m8gw9g20e6zbktvadmz4brtf"
                      *       }
                      *     }
                      */
@@ -20109,7 +20114,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h72ejx8zjr44vftrc93"
+                     *         "requestId": "req_01m8gw9g2re2wajcdggwfr87wx"
                      *       }
                      *     }
                      */
@@ -20185,11 +20190,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T09:54:52.131Z"
+                     *           "updatedAt": "2026-11-28T10:47:50.030Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ekfe5wt6fwe2ngyj0ez",
+                     *         "requestId": "req_01m8gw9e0peaeaaneq5bbxtwq1",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20268,10 +20273,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T09:54:52.151Z"
+                     *         "updatedAt": "2026-11-28T10:47:50.046Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8em2ezgr7vgw36kmqjtp"
+                     *         "requestId": "req_01m8gw9e18ecssgbn45z32mkj1"
                      *       }
                      *     }
                      */
@@ -20371,10 +20376,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T09:54:52.166Z"
+                     *         "updatedAt": "2026-11-28T10:47:50.062Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8em5ex5rnbzdg9kg34fp"
+                     *         "requestId": "req_01m8gw9e1de1zrs0b2se3x8hkx"
                      *       }
                      *     }
                      */
@@ -20459,7 +20464,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8emsebw99drk0q1gme5j"
+                     *         "requestId": "req_01m8gw9e22e68ata0zmp225rf8"
                      *       }
                      *     }
                      */
@@ -20529,11 +20534,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8gs85h0e7fbaajrber7g12z",
+                     *           "id": "key_01m8gw976hevwty3m57qsjngkb",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T09:54:42.837Z",
+                     *           "createdAt": "2026-11-28T10:47:43.050Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20541,11 +20546,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *           "id": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T09:54:42.837Z",
+                     *           "createdAt": "2026-11-28T10:47:43.050Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20554,7 +20559,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86s1e6vvj80g7txwxpxq",
+                     *         "requestId": "req_01m8gw986ke4wrj7s7j7fwvcpm",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20638,11 +20643,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gs86sje4dsqgxyy6hympqa",
+                     *         "id": "key_01m8gw9870esrap6s862xvth15",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T09:54:44.146Z",
+                     *         "createdAt": "2026-11-28T10:47:44.097Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20651,7 +20656,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86saegdvbyq967sh71v3"
+                     *         "requestId": "req_01m8gw986ven09p02se2vhaxg1"
                      *       }
                      *     }
                      */
@@ -20720,19 +20725,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gs86tne7hr32japt8dz05c",
+                     *         "id": "key_01m8gw987reynac6h82m4g8kar",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T09:54:44.181Z",
+                     *         "createdAt": "2026-11-28T10:47:44.121Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T09:54:44.186Z",
+                     *         "revokedAt": "2026-11-28T10:47:44.124Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86tsejtv64d9pqpaf3r8"
+                     *         "requestId": "req_01m8gw987ve9rt6h6tnybwdy71"
                      *       }
                      *     }
                      */
@@ -20802,7 +20807,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86vfehpt0vre1evkzkf1",
+                     *         "requestId": "req_01m8gw9885ew1aypy00fqqfd8n",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20887,21 +20892,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gs86tae6kt6p78k31qa5h4",
+                     *         "id": "key_01m8gw987he0jazxebnnza3wd5",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T09:54:44.167Z",
+                     *         "createdAt": "2026-11-28T10:47:44.110Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8gs86sten5v82hh336vd82z"
+                     *         "replaces": "key_01m8gw9876e7a8dn4xmja2m902"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86t1ehxvfjbfzwrrfj6e"
+                     *         "requestId": "req_01m8gw987bexeac3bc192tk2et"
                      *       }
                      *     }
                      */
@@ -20972,8 +20977,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8gs8gwdey88gdmkcrd1tttq",
-                     *           "contentId": "01a22194-4360-773b-b5c8-cad3ef1f0e4d",
+                     *           "id": "lst_01m8gw9fvfet0rsfxanr8xgrw2",
+                     *           "contentId": "01a221c4-bf6c-7404-b76c-73c4570f237e",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20988,13 +20993,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T09:54:54.433Z",
+                     *           "createdAt": "2026-11-28T10:47:51.917Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gwrenwsx7y8yynkgpdq",
+                     *         "requestId": "req_01m8gw9fvresxvrjnr8nb1tb4n",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21125,8 +21130,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gs8gwdey88gdmkcrd1tttq",
-                     *         "contentId": "01a22194-4360-773b-b5c8-cad3ef1f0e4d",
+                     *         "id": "lst_01m8gw9fvfet0rsfxanr8xgrw2",
+                     *         "contentId": "01a221c4-bf6c-7404-b76c-73c4570f237e",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21141,13 +21146,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T09:54:54.433Z",
+                     *         "createdAt": "2026-11-28T10:47:51.917Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gt8eh8bdggd838fqc6j"
+                     *         "requestId": "req_01m8gw9fv3e21v1m3e51szfwwe"
                      *       }
                      *     }
                      */
@@ -21285,8 +21290,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gs8gxze1rvffj84pdwvy9m",
-                     *         "contentId": "01a22194-43b8-714b-843f-085241e75300",
+                     *         "id": "lst_01m8gw9fwge2291pwmy1t1x0pp",
+                     *         "contentId": "01a221c4-bf8d-75f0-8229-d2bb26faadc5",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21301,12 +21306,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T09:54:54.520Z",
+                     *         "createdAt": "2026-11-28T10:47:51.949Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gy4ehpv0dx5mvza8yxg"
+                     *         "requestId": "req_01m8gw9fwpe0avrckpzxbdse9j"
                      *       }
                      *     }
                      */
@@ -21371,11 +21376,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gs8gyaeq9v8m3jkzp2sqq3",
+                     *         "id": "lst_01m8gw9fwxew49pcxag2y96azc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gyeecbvg7xc4mtszkq2"
+                     *         "requestId": "req_01m8gw9fx1ejn8my9726164tn1"
                      *       }
                      *     }
                      */
@@ -21507,7 +21512,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h1xe19bn88twr91cbfs"
+                     *         "requestId": "req_01m8gw9g02er69yxh8zj6acdgz"
                      *       }
                      *     }
                      */
@@ -21591,8 +21596,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gs8gz7eqvtn72wnj4dah6t",
-                     *         "contentId": "01a22194-43e6-7051-9c54-5dc749b80e61",
+                     *         "id": "lst_01m8gw9fxwezpb80qa66srr766",
+                     *         "contentId": "01a221c4-bfbb-77de-918a-ccdce95990f3",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21607,12 +21612,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T09:54:54.566Z",
+                     *         "createdAt": "2026-11-28T10:47:51.995Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T09:54:54.577Z"
+                     *         "endedAt": "2026-11-28T10:47:52.003Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gzcenftszrpfxn9043f"
+                     *         "requestId": "req_01m8gw9fy0e8n85g62mgkaxwy5"
                      *       }
                      *     }
                      */
@@ -21677,8 +21682,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gs8h00eewafsebfhg7s116",
-                     *         "contentId": "01a22194-43ff-732f-9ccf-7dc62ad99d01",
+                     *         "id": "lst_01m8gw9fydeqcb86rfgv4wfyq6",
+                     *         "contentId": "01a221c4-bfcc-77a4-ad4e-95dc7e359344",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21693,13 +21698,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T09:54:54.591Z",
+                     *         "createdAt": "2026-11-28T10:47:52.012Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h04escakjtszw0700sf"
+                     *         "requestId": "req_01m8gw9fyhebtv3j8y7g9ck9z3"
                      *       }
                      *     }
                      */
@@ -21857,7 +21862,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8gs8h0re1182c1yrkzwdtzr",
+                     *         "id": "sct_01m8gw9fz4er5bq3p2cc4pg0tw",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21865,7 +21870,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h0heq19rtycb471xma1"
+                     *         "requestId": "req_01m8gw9fyye0hskywp6fzbdycf"
                      *       }
                      *     }
                      */
@@ -21936,11 +21941,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8gs8h19eq39dtk4h06vb5dw",
+                     *         "id": "sct_01m8gw9fzgewfte9h9bg75etcv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h1ee74tacgkrg5fc35w"
+                     *         "requestId": "req_01m8gw9fzpew2sqgsqpfynnd96"
                      *       }
                      *     }
                      */
@@ -22006,8 +22011,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gs8gyxe8793smaw1xc7fkw",
-                     *         "contentId": "01a22194-43dc-7772-94f2-cc54f44a0d90",
+                     *         "id": "lst_01m8gw9fxme4eby6j26kfpnygk",
+                     *         "contentId": "01a221c4-bfb3-76b7-8966-ae5ac0553cb3",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22015,7 +22020,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gz1ehntbyne2y9j8wtr"
+                     *         "requestId": "req_01m8gw9fxrerfbx5r21wbsy3s6"
                      *       }
                      *     }
                      */
@@ -22095,8 +22100,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8gs8gx7en0rfzm0jhmparb7",
-                     *           "contentId": "01a22194-43a5-7739-92e8-7f95775fccaf",
+                     *           "id": "lst_01m8gw9fw0e4r928hcdgmf0hkp",
+                     *           "contentId": "01a221c4-bf7e-75d0-aa31-2517544f2cef",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22105,7 +22110,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8gxhecw9xxea4zq53h1n"
+                     *         "requestId": "req_01m8gw9fw6evgsp4t1eqpjedse"
                      *       }
                      *     }
                      */
@@ -22181,7 +22186,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8gs8ensewdvaj9qqw679030",
+                     *           "id": "met_01m8gw9e3ben2sp589se9dshhm",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22192,12 +22197,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T09:54:52.218Z",
+                     *           "createdAt": "2026-11-28T10:47:50.124Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ep2e35awcp00zg2pt1k",
+                     *         "requestId": "req_01m8gw9e3je12vxv0vwry0qtyr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22332,7 +22337,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8gs8epbeshs524j7xdjg6tq",
+                     *         "id": "met_01m8gw9e42ej287mavqwda4jwj",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22349,11 +22354,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T09:54:52.236Z",
+                     *         "createdAt": "2026-11-28T10:47:50.147Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ep6eydtt5zsjgtt0ycs"
+                     *         "requestId": "req_01m8gw9e3yetxrdykd5mf0j1v5"
                      *       }
                      *     }
                      */
@@ -22422,11 +22427,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8gs8epne60scyvyq8etqb87",
+                     *         "id": "met_01m8gw9e4ee5v8vqs4fhxxzkef",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8eq0ene8h6h8vrcyf67t"
+                     *         "requestId": "req_01m8gw9e4we4xtmr94ha285czq"
                      *       }
                      *     }
                      */
@@ -22490,7 +22495,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8gs85gser78f09bacrwzkpq",
+                     *         "id": "org_01m8gw976cevxtfdhgs1np1jee",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22500,7 +22505,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86reeg9scrmemc10695d"
+                     *         "requestId": "req_01m8gw9865ewmb9y89wwft8w4g"
                      *       }
                      *     }
                      */
@@ -22579,7 +22584,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8gs85gser78f09bacrwzkpq",
+                     *         "id": "org_01m8gw976cevxtfdhgs1np1jee",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22589,7 +22594,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86rmesn89kndnhbh224j"
+                     *         "requestId": "req_01m8gw9869e61tqjpab501tjgv"
                      *       }
                      *     }
                      */
@@ -22659,18 +22664,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8gs8dwee1zbv9h2yfzz7vqc",
+                     *           "id": "per_01m8gw9d7te9e82j720b2x93q4",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T09:54:51.408Z",
-                     *           "signedInAt": "2026-11-28T09:54:51.411Z"
+                     *           "joinedAt": "2026-11-28T10:47:49.245Z",
+                     *           "signedInAt": "2026-11-28T10:47:49.249Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dwveypr2ksgqf4pded8",
+                     *         "requestId": "req_01m8gw9d8ceb5bkd3rz4exme1m",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22739,11 +22744,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8gs8e1re6e9sr7724h3t9bb",
+                     *         "id": "per_01m8gw9ddresc91fgmk9cwcdbq",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8e22ejbbfc0spp0sj7ay"
+                     *         "requestId": "req_01m8gw9de4eka878q4cbfhfzms"
                      *       }
                      *     }
                      */
@@ -22828,17 +22833,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8gs8dyve46spgvq70ktj4c2",
+                     *         "id": "per_01m8gw9daxe39tqsqbqysd84fw",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T09:54:51.484Z",
-                     *         "signedInAt": "2026-11-28T09:54:51.487Z"
+                     *         "joinedAt": "2026-11-28T10:47:49.344Z",
+                     *         "signedInAt": "2026-11-28T10:47:49.347Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dz6efat6z8dwz2je5qv"
+                     *         "requestId": "req_01m8gw9dbbeaqa4f5bbbryn2zt"
                      *       }
                      *     }
                      */
@@ -22909,22 +22914,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8gs8e2rejtah6q17wdw809f",
+                     *           "id": "inv_01m8gw9desesy9njn9f459shpb",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T09:54:51.609Z",
-                     *           "expiresAt": "2026-12-05T09:54:51.609Z"
+                     *           "createdAt": "2026-11-28T10:47:49.466Z",
+                     *           "expiresAt": "2026-12-05T10:47:49.465Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8gs8e2eenntvw329p4tea9z",
+                     *           "id": "inv_01m8gw9dehe8wagy0pnb73vqrb",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T09:54:51.599Z",
-                     *           "expiresAt": "2026-12-05T09:54:51.599Z"
+                     *           "createdAt": "2026-11-28T10:47:49.458Z",
+                     *           "expiresAt": "2026-12-05T10:47:49.458Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8e30ezwvsszzdx7t07x3",
+                     *         "requestId": "req_01m8gw9df6ebfb29jzbfdvynd6",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23009,15 +23014,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8gs8e2eenntvw329p4tea9z",
+                     *         "id": "inv_01m8gw9dehe8wagy0pnb73vqrb",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T09:54:51.599Z",
-                     *         "expiresAt": "2026-12-05T09:54:51.599Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/pPuTtmjo0cKQ1w0iZWebOi8ZQBHwk0Z9m5wAXABX2oo"
+                     *         "createdAt": "2026-11-28T10:47:49.458Z",
+                     *         "expiresAt": "2026-12-05T10:47:49.458Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/ryj-jKoCTq4Ykx7d_spHsMhjlF8YOR43TLgpQdurul0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8e2eenntvw2w65651g12"
+                     *         "requestId": "req_01m8gw9dehe8wagy0h3f0th9s0"
                      *       }
                      *     }
                      */
@@ -23086,11 +23091,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8gs8e39e8p91kdr06xm560q",
+                     *         "id": "inv_01m8gw9dfje2qacgxxgjh4eez1",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8e3gefrr35g9mdhj55sa"
+                     *         "requestId": "req_01m8gw9dfserd8skd8s79gzbt4"
                      *       }
                      *     }
                      */
@@ -23162,20 +23167,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a22194-2941-7654-8a6f-365128f5e6b5",
+                     *           "contentId": "01a221c4-abe5-7745-84b3-12ef4482d6d8",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T09:54:47.756Z",
+                     *           "deletedAt": "2026-11-28T10:47:46.955Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a22194-2940-70db-9c92-f6525d0a2d99",
+                     *           "contentId": "01a221c4-abe4-758b-b9c1-695b012cc6e8",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T09:54:47.756Z",
+                     *           "deletedAt": "2026-11-28T10:47:46.955Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8efcecrtsaw4smg49w3j",
+                     *         "requestId": "req_01m8gw9dwce2faj2tz10qng31x",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23261,7 +23266,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h8te02vz2zpdsc22tzn"
+                     *         "requestId": "req_01m8gw9g40ehkbkgfyy6kqsqj0"
                      *       }
                      *     }
                      */
@@ -23433,7 +23438,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h91eadbsz346tevyf1p"
+                     *         "requestId": "req_01m8gw9g43e0va3h674xen7072"
                      *       }
                      *     }
                      */
@@ -23564,12 +23569,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
-                     *           "createdAt": "2026-11-28T09:54:54.899Z"
+                     *           "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *           "createdAt": "2026-11-28T10:47:52.201Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h9re76vppy3nhqrde3b",
+                     *         "requestId": "req_01m8gw9g4de9nbpj7dab9ka77q",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23698,7 +23703,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8habesjanf24vxz9kjhp"
+                     *         "requestId": "req_01m8gw9g4ne90vm5ew69qwbqgj"
                      *       }
                      *     }
                      */
@@ -23877,10 +23882,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a22194-448e-756c-8202-9de693c59f32",
-                     *                 "score": 0.6999991536091599,
+                     *                 "contentId": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
+                     *                 "score": 0.6999816951905538,
                      *                 "signals": {
-                     *                   "recency": 0.9999978840228992,
+                     *                   "recency": 0.9999542379763844,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23890,17 +23895,17 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a22194-2722-73c6-9562-e7506b420fa0",
-                     *                 "score": 0.6999749840916343,
+                     *                 "contentId": "01a221c4-a377-7617-bb9f-6dddef610366",
+                     *                 "score": 0.6999758935995133,
                      *                 "signals": {
-                     *                   "recency": 0.9999374602290853,
+                     *                   "recency": 0.9999397339987832,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           },
@@ -23921,10 +23926,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a22194-448e-756c-8202-9de693c59f32",
-                     *                 "score": 0.6999991536091599,
+                     *                 "contentId": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
+                     *                 "score": 0.6999816951905538,
                      *                 "signals": {
-                     *                   "recency": 0.9999978840228992,
+                     *                   "recency": 0.9999542379763844,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23934,24 +23939,24 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a22194-2722-73c6-9562-e7506b420fa0",
-                     *                 "score": 0.6999749840916343,
+                     *                 "contentId": "01a221c4-a377-7617-bb9f-6dddef610366",
+                     *                 "score": 0.6999758935995133,
                      *                 "signals": {
-                     *                   "recency": 0.9999374602290853,
+                     *                   "recency": 0.9999397339987832,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "A carousel"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8hcderasx4ndzqn4m40f"
+                     *         "requestId": "req_01m8gw9g68e37tvj0t74654xtc"
                      *       }
                      *     }
                      */
@@ -24065,7 +24070,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8haneqe8w94n549f89x8",
+                     *         "requestId": "req_01m8gw9g4we91azg125rrrcgjq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24191,7 +24196,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gs8hb0ej2svpcw8txa97a0",
+                     *         "id": "rul_01m8gw9g53e49bwdq9yvpnhzs7",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24202,11 +24207,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T09:54:54.947Z",
-                     *         "updatedAt": "2026-11-28T09:54:54.947Z"
+                     *         "createdAt": "2026-11-28T10:47:52.229Z",
+                     *         "updatedAt": "2026-11-28T10:47:52.229Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8hate9gtg3jeznmfdcve"
+                     *         "requestId": "req_01m8gw9g4zezsbq1dh1x1mxqfw"
                      *       }
                      *     }
                      */
@@ -24302,11 +24307,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gs8hbyessrwnemfwqvpdej",
+                     *         "id": "rul_01m8gw9g5ye8xsq1q6cm7xcy9z",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8hc3eekrwwyk3shejbnm"
+                     *         "requestId": "req_01m8gw9g62e09t47djq42jk5md"
                      *       }
                      *     }
                      */
@@ -24399,7 +24404,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gs8hb8e0dr4vqexwsefdm7",
+                     *         "id": "rul_01m8gw9g59ej7rfmcebv3fec7z",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24410,11 +24415,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T09:54:54.955Z",
-                     *         "updatedAt": "2026-11-28T09:54:54.968Z"
+                     *         "createdAt": "2026-11-28T10:47:52.235Z",
+                     *         "updatedAt": "2026-11-28T10:47:52.250Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8hbee1bscn63ekqt096f"
+                     *         "requestId": "req_01m8gw9g5eexj91fmfyxhpvz7a"
                      *       }
                      *     }
                      */
@@ -24522,7 +24527,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8h8rerxsxfw3ka45jttr"
+                     *         "requestId": "req_01m8gw9g3zeaj942g3b6b1hjvg"
                      *       }
                      *     }
                      */
@@ -24596,36 +24601,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8gs8e5me5arrjd08krq7at5",
+                     *           "id": "ses_01m8gw9dj8efktdve0bv8n4phr",
                      *           "person": {
-                     *             "id": "per_01m8gs8e5fe3p9nxs0z0zzw5r9",
+                     *             "id": "per_01m8gw9dj4er4rymb3m685v8dc",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T09:54:51.700Z",
-                     *           "lastUsedAt": "2026-11-28T09:54:51.700Z",
-                     *           "expiresAt": "2026-11-28T21:54:51.700Z",
+                     *           "createdAt": "2026-11-28T10:47:49.576Z",
+                     *           "lastUsedAt": "2026-11-28T10:47:49.576Z",
+                     *           "expiresAt": "2026-11-28T22:47:49.576Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8gs8dyye7hbqstbkn54yb6y",
+                     *           "id": "ses_01m8gw9db2evb9szc1x9gq00e2",
                      *           "person": {
-                     *             "id": "per_01m8gs8dyve46spgvq70ktj4c2",
+                     *             "id": "per_01m8gw9daxe39tqsqbqysd84fw",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T09:54:51.487Z",
-                     *           "lastUsedAt": "2026-11-28T09:54:51.487Z",
-                     *           "expiresAt": "2026-11-28T21:54:51.487Z",
+                     *           "createdAt": "2026-11-28T10:47:49.347Z",
+                     *           "lastUsedAt": "2026-11-28T10:47:49.347Z",
+                     *           "expiresAt": "2026-11-28T22:47:49.347Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8e61e1zrpzwg76jd59nt",
+                     *         "requestId": "req_01m8gw9djfee9b210p4pkys5q3",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24695,11 +24700,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8gs8e83ebbva1kne9hfejq8"
+                     *           "ses_01m8gw9dmdevjt6nz55qxta9g3"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8e8becj9ct4v4nfm3arw"
+                     *         "requestId": "req_01m8gw9dmnebe9m7yf5e7xww6y"
                      *       }
                      *     }
                      */
@@ -24766,11 +24771,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8gs8ea1ekbshmybxn264dk0"
+                     *           "ses_01m8gw9dp6ej99p9vwz87k72ce"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8eacer99gkwna46jb5n7"
+                     *         "requestId": "req_01m8gw9dpgefcbzc154g94bfvv"
                      *       }
                      *     }
                      */
@@ -24840,11 +24845,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T09:54:52.022Z"
+                     *           "updatedAt": "2026-11-28T10:47:49.910Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8eg9ev1s4y9xpdjhbqxn",
+                     *         "requestId": "req_01m8gw9dxben6avswtzbbbwdwg",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24923,10 +24928,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T09:54:52.054Z"
+                     *         "updatedAt": "2026-11-28T10:47:49.942Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ehhe36ta21xscgz1fnx"
+                     *         "requestId": "req_01m8gw9dyzet3sefs90vc203vg"
                      *       }
                      *     }
                      */
@@ -25016,10 +25021,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T09:54:52.092Z"
+                     *         "updatedAt": "2026-11-28T10:47:49.992Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ehveywrqa6t1wgzbh62"
+                     *         "requestId": "req_01m8gw9dz7ej69jfjwwvpmmbx2"
                      *       }
                      *     }
                      */
@@ -25104,7 +25109,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ejmedr91j0zq6y2e2mz"
+                     *         "requestId": "req_01m8gw9e05ew6sqt942nvadsnr"
                      *       }
                      *     }
                      */
@@ -25174,7 +25179,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22194-1c89-74da-ae4c-a2c0224d20be",
+                     *         "id": "01a221c4-a1d1-7177-a394-c9f2cee3af54",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25213,11 +25218,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T09:54:44.489Z",
-                     *         "updatedAt": "2026-11-28T09:54:44.514Z"
+                     *         "createdAt": "2026-11-28T10:47:44.337Z",
+                     *         "updatedAt": "2026-11-28T10:47:44.364Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs874je6r9vfs6349ew2cz"
+                     *         "requestId": "req_01m8gw98eremx9zrm41tn3vt7k"
                      *       }
                      *     }
                      */
@@ -25283,13 +25288,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T09:54:51.957Z",
+                     *         "requestedAt": "2026-11-28T10:47:49.841Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ee2en7vwmem14kanqtr"
+                     *         "requestId": "req_01m8gw9dv1ez8a2hb3k03x0zbk"
                      *       }
                      *     }
                      */
@@ -25370,13 +25375,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T09:54:51.945Z",
+                     *         "requestedAt": "2026-11-28T10:47:49.823Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ed3ekrv9xskaqkny8qp"
+                     *         "requestId": "req_01m8gw9dsvef3tyq0sj1e2n648"
                      *       }
                      *     }
                      */
@@ -25454,13 +25459,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T09:54:51.996Z",
+                     *         "requestedAt": "2026-11-28T10:47:49.877Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ef3evhbj1ewcw96qyd0"
+                     *         "requestId": "req_01m8gw9dvxexdsj1swwqnw0zj0"
                      *       }
                      *     }
                      */
@@ -25540,13 +25545,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T09:54:51.982Z",
+                     *         "requestedAt": "2026-11-28T10:47:49.866Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ee9ewmbd840qavmpfpn"
+                     *         "requestId": "req_01m8gw9dv8e4nttgbjhsm3mjat"
                      *       }
                      *     }
                      */
@@ -25620,7 +25625,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86vred0vvwm2zm5q7qv3",
+                     *         "requestId": "req_01m8gw988ae76a6272ea37qv59",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25698,14 +25703,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gs86w4em3td7szkys7kjqc",
+                     *         "id": "vky_01m8gw988gec68bre9qwmx83hp",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T09:54:44.229Z",
+                     *         "createdAt": "2026-11-28T10:47:44.144Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_SOsiaPiO7Rz9VUlhx-B31gtIPSfiH1hiLH5soN4w7X4"
+                     *         "key": "rf_vk_5Z0TLd_boAQaPvSilCfWK5_6IWXefYZVEHTDpuIoLcs"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86vyeg1sxs81h7dxz26g"
+                     *         "requestId": "req_01m8gw988cejxtfz392f8pqneq"
                      *       }
                      *     }
                      */
@@ -25774,13 +25779,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gs86x4e83vxe98pz87dxen",
+                     *         "id": "vky_01m8gw988xe0486g50jr4g3p23",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T09:54:44.260Z",
+                     *         "createdAt": "2026-11-28T10:47:44.157Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86x7ek4a5res3zph9qht"
+                     *         "requestId": "req_01m8gw988zejfbp9htpmwmqh6z"
                      *       }
                      *     }
                      */
@@ -25860,15 +25865,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gs86wwea28t0rd00rf2j43",
+                     *         "id": "vky_01m8gw988ser2r12fqj2zh46ha",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T09:54:44.253Z",
+                     *         "createdAt": "2026-11-28T10:47:44.153Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_QZJyXH7-NqHo4LCAQsMrcH2KTdhr72DH5VrfJFRiGfM",
-                     *         "replaces": "vky_01m8gs86whezpbj1m88b32k1m4"
+                     *         "key": "rf_vk_TaqLywT6QobxVf35_he8X_VhFO4xkmeDiTLLRQKocaI",
+                     *         "replaces": "vky_01m8gw988mekctmysn79seqs8v"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs86wpe60rv70z63pmt1s9"
+                     *         "requestId": "req_01m8gw988pe9ztf476t5x255dh"
                      *       }
                      *     }
                      */
@@ -26161,7 +26166,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dd7eeea8a9gyr8eyzg9"
+                     *         "requestId": "req_01m8gw9ctxe319vkpwmr0a6hd3"
                      *       }
                      *     }
                      */
@@ -26240,42 +26245,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "69ffd579-c12d-4746-928a-de81c2167ac5",
+                     *           "id": "b6d0fd2a-edc6-4e6d-b0e1-443fae32d836",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8gs869qeqsskbbcedhxapqc",
+                     *             "auditId": "aud_01m8gw97vseccbzrv5d9rkfx1e",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *               "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a22194-18ed-7452-a226-6df27a0f0795",
-                     *             "requestId": "req_01m8gs860wed4vm5en8cqw0wht"
+                     *             "resourceId": "01a221c4-9f4b-76d6-af6d-44aa7db20c20",
+                     *             "requestId": "req_01m8gw97mvef5t97daj084w6rs"
                      *           },
-                     *           "timestamp": "2026-11-28T09:54:43.569Z"
+                     *           "timestamp": "2026-11-28T10:47:43.693Z"
                      *         },
                      *         {
-                     *           "id": "90a6e457-48d2-494f-82bd-53e89d80275b",
+                     *           "id": "1bdb3ca6-9436-4771-9ac8-61e73c8fe800",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8gs868nepr9qexmdpkvb29c",
+                     *             "auditId": "aud_01m8gw97vte0nb1pr3hya6gjjh",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8gs85gxecwtscp23bz5jjdk",
+                     *               "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a22194-18f6-76e9-84f3-8fe3c71e8503",
-                     *             "requestId": "req_01m8gs8616etdahx6kz2ay8zmp"
+                     *             "resourceId": "01a221c4-9f4c-70ea-a34a-9a9b0d869a86",
+                     *             "requestId": "req_01m8gw97n5e5rbrr6zww8qcm12"
                      *           },
-                     *           "timestamp": "2026-11-28T09:54:43.575Z"
+                     *           "timestamp": "2026-11-28T10:47:43.695Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ddcerst82y1kf9szb9k"
+                     *         "requestId": "req_01m8gw9ctzec29xm9n0jwr8qw5"
                      *       }
                      *     }
                      */
@@ -26376,7 +26381,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ddmeqa89xrdvkrfeqmb"
+                     *         "requestId": "req_01m8gw9cv7e8bv8cdfzzhtzbtb"
                      *       }
                      *     }
                      */
@@ -26452,7 +26457,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dsfedyapqm24n8ehk6y",
+                     *         "requestId": "req_01m8gw9d45e259ampba08s8hw5",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26535,14 +26540,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8gs8dstebgb8mgd2aq10nzq",
+                     *         "id": "whl_01m8gw9d50ey49r0ndea1d7ek7",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T09:54:51.322Z",
-                     *         "expiresAt": "2026-11-28T10:54:51.322Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_hRAEO3bd-BbYSTlHI_CdsPo1ccu6Gldvg29UTQ25xsA"
+                     *         "createdAt": "2026-11-28T10:47:49.152Z",
+                     *         "expiresAt": "2026-11-28T11:47:49.152Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_XThTbEXAVSCBCPF6IREoYUJj_vghwv7Z4nQuP6putSE"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dsneaarvh5zbgrdsqkr"
+                     *         "requestId": "req_01m8gw9d4wec7bjmkzg2hwbqmx"
                      *       }
                      *     }
                      */
@@ -26629,11 +26634,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8gs8dt0ee7sqz3wgmy7cxfv",
+                     *         "id": "whl_01m8gw9d54efcry2s0rzbdmmdd",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dt3evbaqt32kz9t5zc8"
+                     *         "requestId": "req_01m8gw9d56epxrdtx6f6htmq7f"
                      *       }
                      *     }
                      */
@@ -26703,7 +26708,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ddtez4b5nfea3q3za5y",
+                     *         "requestId": "req_01m8gw9cvcetyb4sp2z3a7cdvg",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26859,7 +26864,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8dewenj97et9cp0e2haw",
+                     *         "id": "whk_01m8gw9cw8ekts1qxm7knk4c4w",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26887,12 +26892,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T09:54:50.970Z",
-                     *         "webhookId": "whk_01m8gs8dewenj97et9cp0e2haw",
+                     *         "createdAt": "2026-11-28T10:47:48.871Z",
+                     *         "webhookId": "whk_01m8gw9cw8ekts1qxm7knk4c4w",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8ddze7xbv6p5zxxwf6g6"
+                     *         "requestId": "req_01m8gw9cvgemtvs652ye3tpdm3"
                      *       }
                      *     }
                      */
@@ -27057,7 +27062,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8df3en69g05ja4902tnw",
+                     *         "id": "whk_01m8gw9cwfey8rg6j5tv20jn1f",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27085,7 +27090,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T09:54:50.978Z",
+                     *         "createdAt": "2026-11-28T10:47:48.878Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27094,7 +27099,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dgce4gre9ymcs9x6mbc"
+                     *         "requestId": "req_01m8gw9cxde05aec114k6p6h7t"
                      *       }
                      *     }
                      */
@@ -27262,11 +27267,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8dj6eksvtefhb1vt539g",
+                     *         "id": "whk_01m8gw9cyqewq8nr0ar3kgf71r",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8djaee69gv797qr0fn7e"
+                     *         "requestId": "req_01m8gw9cyteyabnbmxqc5z1d2k"
                      *       }
                      *     }
                      */
@@ -27425,7 +27430,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8dgkecwac3nf053e6m2c",
+                     *         "id": "whk_01m8gw9cxje8h8b4stefqj9gnk",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27453,10 +27458,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T09:54:51.026Z"
+                     *         "createdAt": "2026-11-28T10:47:48.913Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dgwejs8ccsqahbmrpyw"
+                     *         "requestId": "req_01m8gw9cxnexeb00jx07b5ey0n"
                      *       }
                      *     }
                      */
@@ -27543,7 +27548,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8gs8dk5eyrt5yj7remzcckb",
+                     *           "id": "dlv_01m8gw9cznea7rw21na0ecfvhq",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27555,19 +27560,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T09:54:51.109Z",
-                     *             "webhookId": "whk_01m8gs8dk0escvkdzpq6cktsgy",
+                     *             "timestamp": "2026-11-28T10:47:48.981Z",
+                     *             "webhookId": "whk_01m8gw9czeebh9n2m5a5gd0zw3",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T09:54:51.109Z",
+                     *           "createdAt": "2026-11-28T10:47:48.981Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 3,
-                     *           "lastAttemptAt": "2026-11-28T09:54:51.109Z",
+                     *           "responseTime": 4,
+                     *           "lastAttemptAt": "2026-11-28T10:47:48.981Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dkde2dr5q9hp6xtcbc6",
+                     *         "requestId": "req_01m8gw9czze9x9j2tn31xaeaj2",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27609,7 +27614,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T09:53:51.223Z"
+                 *       "since": "2026-11-28T10:46:49.065Z"
                  *     }
                  */
                 "application/json": {
@@ -27659,14 +27664,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8dpkers82ft2cw5v5rt1",
-                     *         "since": "2026-11-28T09:53:51.223Z",
-                     *         "until": "2026-11-28T09:54:51.235Z",
+                     *         "id": "whk_01m8gw9d24em6bmv98vpk3n9h0",
+                     *         "since": "2026-11-28T10:46:49.065Z",
+                     *         "until": "2026-11-28T10:47:49.076Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dptee2shc3tn2rxzfzc"
+                     *         "requestId": "req_01m8gw9d2eeryasm4ts83q81yr"
                      *       }
                      *     }
                      */
@@ -27726,7 +27731,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T09:53:51.249Z"
+                 *       "since": "2026-11-28T10:46:49.086Z"
                  *     }
                  */
                 "application/json": {
@@ -27770,13 +27775,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8dqee63bqvec9hz4xdm4",
-                     *         "since": "2026-11-28T09:53:51.249Z",
+                     *         "id": "whk_01m8gw9d2weztsxx15tbcfy05y",
+                     *         "since": "2026-11-28T10:46:49.086Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dqjepyayrw1am3gnmxp"
+                     *         "requestId": "req_01m8gw9d2ze4bb9cc0e5qrfjgg"
                      *       }
                      *     }
                      */
@@ -27858,13 +27863,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gs8djmemp92s6eqfepwx6m",
+                     *         "id": "whk_01m8gw9cz3eabavbqpx4fwe6pg",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T10:54:51.098Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T11:47:48.969Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8djqez7sd34m77cy8y85"
+                     *         "requestId": "req_01m8gw9cz6efnrp1eeesw90p35"
                      *       }
                      *     }
                      */
@@ -27955,14 +27960,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8gs8ds2ex5r1gc1drzd9fnv",
+                     *         "deliveryId": "dlv_01m8gw9d3vee48beh4at6ch1tn",
                      *         "status": "success",
                      *         "statusCode": 204,
                      *         "responseTime": 4,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8drxewpsyfprykhd6s1e"
+                     *         "requestId": "req_01m8gw9d3qeana2tbvh20565fn"
                      *       }
                      *     }
                      */
@@ -28040,7 +28045,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8gs8dmkea28bpjxfpsw1mzf",
+                     *         "id": "dlv_01m8gw9d0gew5v4gcj1mg7815x",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28052,18 +28057,18 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T09:54:51.155Z",
-                     *           "webhookId": "whk_01m8gs8dmee808jc5pns8kw7tg",
+                     *           "timestamp": "2026-11-28T10:47:49.008Z",
+                     *           "webhookId": "whk_01m8gw9d0cehztez7z5cgjqww3",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T09:54:51.155Z",
+                     *         "createdAt": "2026-11-28T10:47:49.008Z",
                      *         "statusCode": 204,
                      *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-28T09:54:51.155Z",
+                     *         "lastAttemptAt": "2026-11-28T10:47:49.008Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T09:54:51.155Z",
+                     *             "startedAt": "2026-11-28T10:47:49.008Z",
                      *             "responseTime": 3,
                      *             "statusCode": 204,
                      *             "error": null,
@@ -28071,18 +28076,18 @@ export interface operations {
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=ffb80f6a2090ef47aacddc1fa92e3ece84e3979c36c2c0b6bea8c0b2b4ed6d96",
-                     *               "x-service-timestamp": "2026-11-28T09:54:51.155Z",
-                     *               "x-service-webhook-id": "whk_01m8gs8dmee808jc5pns8kw7tg",
-                     *               "x-service-delivery-id": "dlv_01m8gs8dmkea28bpjxfpsw1mzf",
+                     *               "x-service-signature": "sha256=612f68f161ccf159958908d171d8d268af3958e303857dc19f1e4d5bb39b1787",
+                     *               "x-service-timestamp": "2026-11-28T10:47:49.008Z",
+                     *               "x-service-webhook-id": "whk_01m8gw9d0cehztez7z5cgjqww3",
+                     *               "x-service-delivery-id": "dlv_01m8gw9d0gew5v4gcj1mg7815x",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8gs8dmkea28bpjxfpsw1mzf",
-                     *               "webhook-timestamp": "1795859691",
-                     *               "webhook-signature": "v1,JwHJvu6RPdPwcfjg7g1kFSdtX0q/dVPW3fXcDfN3z3g=",
+                     *               "webhook-id": "dlv_01m8gw9d0gew5v4gcj1mg7815x",
+                     *               "webhook-timestamp": "1795862869",
+                     *               "webhook-signature": "v1,IPFWf5GlCbCZ7T4ATl5Yq1dMyv9OVJOVo5WeAn7Oz0U=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 09:54:51 GMT",
+                     *               "date": "Sat, 28 Nov 2026 10:47:49 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28090,7 +28095,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dmwe72r6b67dny8aqqs"
+                     *         "requestId": "req_01m8gw9d0se75byyhr3qgzfxnv"
                      *       }
                      *     }
                      */
@@ -28215,13 +28220,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8gs8dngehj80szk5ahf7qte",
+                     *         "id": "dlv_01m8gw9d14exg8rx2a6whhpr0r",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T09:54:51.199Z"
+                     *         "nextAttemptAt": "2026-11-28T10:47:49.043Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gs8dnweqhrepbm106dx65w"
+                     *         "requestId": "req_01m8gw9d1ge9r9xzx17r2n0tta"
                      *       }
                      *     }
                      */

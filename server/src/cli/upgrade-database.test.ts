@@ -106,7 +106,10 @@ test(
     assert.match(busy.stderr, /^The data directory \S+ is in use by process \d+/);
     await service.stop();
 
-    assert.match((await runCommand(['upgrade-database'], { env })).stdout, /already uses PostgreSQL [\d.]+\.\n$/);
+    assert.match(
+      (await runCommand(['upgrade-database'], { env })).stdout,
+      /already uses PostgreSQL [\d.]+\.\n$/,
+    );
     const removed = await runCommand(['upgrade-database', '--remove-old'], { env });
     assert.match(removed.stdout, /^Removed postgres-old-\d+\.\n$/);
     assert.ok(!(await readdir(dataDir)).some((name) => name.startsWith('postgres-old')));

@@ -80,7 +80,10 @@ test('a setting is overridden by one running experiment at a time, flags and set
   const running = start(over('config', 'x'), []);
   assert.throws(() => start(over('config', 'x'), [running]), /already overrides the setting "x"/);
   const flag = start(over('feature', 'x'), [running]);
-  assert.throws(() => start(over('feature', 'x'), [running, flag]), /already overrides the flag "x"/);
+  assert.throws(
+    () => start(over('feature', 'x'), [running, flag]),
+    /already overrides the flag "x"/,
+  );
   assert.ok(start(over('config', 'y'), [running, flag]).ranges);
 });
 

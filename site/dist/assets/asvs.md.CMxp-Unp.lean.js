@@ -1,1 +1,0 @@
-import{_ as e,o as d,c as s,ag as o}from"./chunks/framework.CSOZ2BAP.js";const m=JSON.parse('{"title":"The ASVS sheet","description":"","frontmatter":{},"headers":[],"relativePath":"asvs.md","filePath":"asvs.md"}'),a={name:"asvs.md"};function r(n,t,i,c,h,l){return d(),s("div",null,[...t[0]||(t[0]=[o("",32)])])}const u=e(a,[["render",r]]);export{m as __pageData,u as default};
