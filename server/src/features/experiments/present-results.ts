@@ -11,7 +11,7 @@ import { daysOf } from './analyse-arms.ts';
 
 export type Results = ReturnType<typeof presentResults>;
 
-/** What the earlier stages have found. */
+/** The results of the earlier stages. */
 export type Found = {
   analysis: Analysis;
   participants: readonly number[];

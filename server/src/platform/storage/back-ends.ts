@@ -8,7 +8,7 @@ import { s3BackEnd } from './s3/s3-back-end.ts';
 import type { Storage, StorageObserver } from './storage.ts';
 
 export type BackEnd = {
-  /** What its URLs begin with, such as `s3`. */
+  /** The scheme of its URLs, such as `s3`. */
   readonly scheme: string;
   readonly parse: Parser<BucketPlace>;
   /** @throws StorageUnavailableError, ConfigurationError */

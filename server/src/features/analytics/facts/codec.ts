@@ -18,7 +18,7 @@ import {
 } from './facts.ts';
 
 const version = 2;
-/** What each version added to the one before. Earlier chunks are read as if it were 0. */
+/** Columns added by each version. They are read as 0 from chunks of earlier versions. */
 const addedColumns: ReadonlyMap<number, readonly FactColumnName[]> = new Map([
   [
     2,

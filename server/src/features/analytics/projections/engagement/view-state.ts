@@ -149,7 +149,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
     case 'error':
       view.errors += 1;
       break;
-    // Of other kinds, a view has at most a count.
+    // Other kinds change at most a count, above.
     default:
   }
 }

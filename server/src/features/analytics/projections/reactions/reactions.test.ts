@@ -24,7 +24,7 @@ const reactionEvents = fc
       event: fc.constantFrom(...kinds),
       contentId: fc.constantFrom(...contentIds),
       second: fc.nat(39),
-      /** Of events in the same second, the one with the larger id counts. */
+      /** The event with the larger id counts if two have the same second. */
       name: fc.nat(1_000_000),
     }),
     { minLength: 300, maxLength: 400, size: 'max' },
