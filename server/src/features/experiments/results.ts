@@ -38,7 +38,7 @@ export async function readResults(db: Db, row: ExperimentRow, now: Date): Promis
   return resultsOfLook(row, due) ?? takeLook(db, row, now);
 }
 
-/** The stored look of a running experiment, or null if there is none. Its `look` is −1 between looks. */
+/** The stored look of a running experiment, or null. Its `look` is −1 between looks. */
 export function storedLook(row: ExperimentRow): StoredLook | null {
   return row.results as StoredLook | null;
 }
