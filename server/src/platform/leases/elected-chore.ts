@@ -27,9 +27,9 @@ export function electedLoop(
 
   async function isOurTurn(): Promise<boolean> {
     if (hasStarted) {
-      return (await inTransaction(db, (tx) => claimLeases(tx, claim))).length > 0;
+      return (await claimLeases(db, claim)).length > 0;
     }
-    await inTransaction(db, (tx) => takeOverLeases(tx, claim));
+    await takeOverLeases(db, claim);
     hasStarted = true;
     return true;
   }
@@ -38,7 +38,7 @@ export function electedLoop(
     if (!(await isOurTurn())) return;
     const renewal = setInterval(() => {
       // If a renewal fails, another process may start the chore as well, which is harmless.
-      inTransaction(db, (tx) => claimLeases(tx, claim)).catch(() => undefined);
+      claimLeases(db, claim).catch(() => undefined);
     }, intervalMs / 3);
     try {
       await run(signal);

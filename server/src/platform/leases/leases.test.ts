@@ -15,7 +15,7 @@ const [one, other] = [randomUUID(), randomUUID()];
 beforeEach(async () => void (await sql`delete from lease`.execute(db)));
 
 async function claim(holderId: string, names: readonly string[], leaseMs = 60_000) {
-  const held = await inTransaction(db, (tx) => claimLeases(tx, { names, holderId, leaseMs }));
+  const held = await claimLeases(db, { names, holderId, leaseMs });
   return held.toSorted();
 }
 

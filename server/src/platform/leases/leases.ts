@@ -13,7 +13,7 @@
  * The queue and the webhook senders have leases of their own: see docs/decisions/0021.
  */
 import { sql } from 'kysely';
-import { sendAhead, type Db, type Tx } from '../database/database.ts';
+import type { Db, Tx } from '../database/database.ts';
 
 export type LeaseClaim = {
   readonly names: readonly string[];
@@ -23,40 +23,44 @@ export type LeaseClaim = {
 };
 
 /**
- * Claims the free leases, and renews those that the holder already has.
+ * Claims the free leases, and renews those that the holder already has, in one statement.
  *
  * @returns the names that it holds now, for `leaseMs` from this moment
  */
-export async function claimLeases(tx: Tx, claim: LeaseClaim): Promise<string[]> {
+export async function claimLeases(db: Db, claim: LeaseClaim): Promise<string[]> {
   return writeLeases(
-    tx,
+    db,
     claim,
     sql`where lease.holder_id = excluded.holder_id or lease.held_until < clock_timestamp()`,
   );
 }
 
 /** Claims leases even if another process holds them. */
-export async function takeOverLeases(tx: Tx, claim: LeaseClaim): Promise<void> {
-  await writeLeases(tx, claim, sql``);
+export async function takeOverLeases(db: Db, claim: LeaseClaim): Promise<void> {
+  await writeLeases(db, claim, sql``);
 }
 
 async function writeLeases(
-  tx: Tx,
+  db: Db,
   { names, holderId, leaseMs }: LeaseClaim,
   condition: ReturnType<typeof sql>,
 ): Promise<string[]> {
-  await sendAhead(tx, sql`select set_config('synchronous_commit', 'off', true)`.compile(tx));
-  // Always in the same order, so that two claimers of several leases cannot deadlock.
-  const { rows } = await sql<{ name: string }>`
-    insert into lease (name, holder_id, held_until)
-    select name, ${holderId}::uuid,
-      clock_timestamp() + make_interval(secs => ${leaseMs / 1_000}::float8)
-    from unnest(${names}::text[]) as wanted (name) order by name
-    on conflict (name) do update
-      set holder_id = excluded.holder_id, held_until = excluded.held_until
-      ${condition}
-    returning name`.execute(tx);
-  return rows.map(({ name }) => name);
+  // The setting applies to the commit of this statement, or of the caller's transaction. Rows are
+  // always in the same order, so that two claimers of several leases cannot deadlock.
+  const { rows } = await sql<{ claimed: string[] }>`
+    with claimed as (
+      insert into lease (name, holder_id, held_until)
+      select name, ${holderId}::uuid,
+        clock_timestamp() + make_interval(secs => ${leaseMs / 1_000}::float8)
+      from unnest(${names}::text[]) as wanted (name) order by name
+      on conflict (name) do update
+        set holder_id = excluded.holder_id, held_until = excluded.held_until
+        ${condition}
+      returning name
+    )
+    select set_config('synchronous_commit', 'off', true), array(select name from claimed) as claimed
+  `.execute(db);
+  return rows[0]?.claimed ?? [];
 }
 
 /**
@@ -70,8 +74,7 @@ export async function renewLeases(
   { names, holderId, leaseMs }: LeaseClaim,
   prefixes: readonly string[],
 ): Promise<{ readonly renewed: number; readonly held: ReadonlySet<string> }> {
-  // The setting applies to the commit of this statement. Rows are locked in the order of
-  // `writeLeases`.
+  // Rows are locked in the order of `writeLeases`.
   const { rows } = await sql<{ renewed: number; held: string[] }>`
     with mine as materialized (
       select name from lease

@@ -61,26 +61,35 @@ const sortedBy = {
 export const lastPosition: Record<Order, number> = { asc: 1e300, desc: -1 };
 
 /**
- * The items with the sums of the named columns. Aggregating before joining the items joins each
- * item once instead of once per day. Summing all columns here, instead of only for the final page,
+ * Sums of the named columns by item. Summing all columns here, instead of only for the final page,
  * took three times as long (10,000 items, 30 days).
  */
-function countedItems(
+function summedItems(
   organizationId: OrganizationId,
-  { span, tags }: ItemFilter,
+  { span }: ItemFilter,
   columns: readonly string[] = [],
 ) {
-  const withTags = tags === null ? sql`` : sql`and item.tags && ${tags}::text[]`;
   return sql`
     summed as materialized (
       select ${sql.join([sql`content_id`, ...columns.map(sumOf)])} from content_counter
       where organization_id = ${organizationId} and ${inSpan(span)}
       group by content_id
-    ), counted as (
-      select summed.*, item.title from summed
-      join ${contentItems} item on item.organization_id = ${organizationId}
-        and item.content_id = summed.content_id ${withTags}
     )`;
+}
+
+/**
+ * Looks up the item of each row, and drops rows whose item is deleted or has none of the tags. The
+ * offset prevents a join that would read all items of the organization: with 2,000 of 100,000 items
+ * in the report, it made a page cost twice as much.
+ */
+function existing(organizationId: OrganizationId, { tags }: ItemFilter, rows: RawBuilder<unknown>) {
+  const withTags = tags === null ? sql`` : sql`and item.tags && ${tags}::text[]`;
+  return sql`
+    ${rows} cross join lateral (
+      select title from ${contentItems} item
+      where item.organization_id = ${organizationId} and item.content_id = ${rows}.content_id ${withTags}
+      offset 0
+    ) item`;
 }
 
 function sumOf(column: string) {
@@ -114,12 +123,15 @@ export async function listItemCounters(
       : sql`where (position, content_id) ${sql.raw(sort.order === 'asc' ? '>' : '<')}
           (${page.after.position}::float8, ${page.after.contentId}::uuid)`;
   const { rows } = await sql<SortedItem>`
-    with ${countedItems(organizationId, filter, needed)}, placed as (
-      select content_id, title,
+    with ${summedItems(organizationId, filter, needed)}, placed as (
+      select content_id,
         coalesce((${value})::float8, ${lastPosition[sort.order]}::float8) as position
-      from counted
+      from summed
+    ), sorted as (
+      select content_id, position from placed ${behind}
+      order by position ${direction}, content_id ${direction} offset 0
     ), page as (
-      select content_id, title, position from placed ${behind}
+      select content_id, title, position from ${existing(organizationId, filter, sql`sorted`)}
       order by position ${direction}, content_id ${direction}
       limit ${page.limit}
     )
@@ -136,7 +148,8 @@ export async function countItems(
   filter: ItemFilter,
 ): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    with ${countedItems(organizationId, filter)} select count(*) as count from counted
+    with ${summedItems(organizationId, filter)}
+    select count(*) as count from ${existing(organizationId, filter, sql`summed`)}
   `.execute(db);
   return rows[0]?.count ?? 0;
 }
@@ -148,7 +161,8 @@ export async function listItemIds(
   filter: ItemFilter,
 ): Promise<string[]> {
   const { rows } = await sql<{ content_id: string }>`
-    with ${countedItems(organizationId, filter)} select content_id from counted
+    with ${summedItems(organizationId, filter)}
+    select content_id from ${existing(organizationId, filter, sql`summed`)}
     order by content_id
   `.execute(db);
   return rows.map((row) => row.content_id);

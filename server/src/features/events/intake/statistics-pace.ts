@@ -21,6 +21,7 @@
 import type { Logger } from 'pino';
 import type { Db } from '../../../platform/database/database.ts';
 import { background, every } from '../../../platform/async/lifecycle.ts';
+import { oncePerPosition } from '../../../platform/projections/backlog.ts';
 import { readProjections } from '../../../platform/projections/queries.ts';
 import type { EngagementLog } from '../engagement-log.ts';
 
@@ -103,9 +104,10 @@ export class StatisticsPace implements AsyncDisposable {
   /** By projection, using the working partition that is farthest behind. */
   async #measure(): Promise<Map<string, Lag>> {
     const lags = new Map<string, Lag>();
+    const lagAt = oncePerPosition((position) => this.#eventLog.lagMs(position));
     for (const { name, position, isRun, isFailing } of await readProjections(this.#db)) {
       const isWorking = isRun && !isFailing;
-      const ageMs = isWorking ? await this.#eventLog.lagMs(position ?? this.#eventLog.start) : 0;
+      const ageMs = isWorking ? await lagAt(position ?? this.#eventLog.start) : 0;
       const known = lags.get(name) ?? { ageMs: 0, isWorking: false };
       lags.set(name, {
         ageMs: Math.max(known.ageMs, ageMs),
