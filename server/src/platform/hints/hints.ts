@@ -34,8 +34,12 @@ export class Doorbell {
     this.#wake?.();
   }
 
-  /** Resolves after `ms`, when the bell rings, or when the signal aborts. Never rejects. */
-  async wait(ms: number, signal: AbortSignal): Promise<void> {
+  /**
+   * Resolves after `ms`, when the bell rings, or when the signal aborts. Never rejects.
+   *
+   * @returns whether the bell has rung
+   */
+  async wait(ms: number, signal: AbortSignal): Promise<boolean> {
     if (!this.#rung && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const wake = () => {
@@ -49,6 +53,8 @@ export class Doorbell {
         this.#wake = wake;
       });
     }
+    const hasRung = this.#rung;
     this.#rung = false;
+    return hasRung;
   }
 }

@@ -21,6 +21,7 @@ import {
   type LogPosition,
 } from '../event-log/event-log.ts';
 import { background, sleep } from '../async/lifecycle.ts';
+import { PollPace } from '../async/poll-pace.ts';
 import { Doorbell, type Hints } from '../hints/hints.ts';
 import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
 import { LaneSet } from './lane-set.ts';
@@ -55,6 +56,7 @@ export type Projector = AsyncDisposable & {
 };
 
 const pollMs = 200;
+const longestPollMs = 600;
 const readMs = 60;
 const defaultLeaseMs = 3_000;
 const pageEvents = 4_000;
@@ -85,6 +87,7 @@ class ProjectorLoop<Event extends LogEntry> {
   readonly #leases: PartitionLeases;
   readonly #lanes: LaneSet<Event>;
   readonly #leaseMs: number;
+  readonly #pollPace = new PollPace({ shortestMs: pollMs, longestMs: longestPollMs });
   #claimedAt = -Infinity;
   #isSettled = false;
 
@@ -113,7 +116,8 @@ class ProjectorLoop<Event extends LogEntry> {
         // Under load the bell rings continuously. Blocks are read while they are in memory, and
         // written when it is time.
         if (restMs > 0) await sleep(Math.min(restMs, readMs), signal);
-        else await this.#bell.wait(pollMs, signal);
+        else if (await this.#bell.wait(this.#pollPace.ms, signal)) this.#pollPace.foundSomething();
+        else this.#pollPace.foundNothing();
       }
     } finally {
       // Another process can continue at once. If the database is unavailable, the leases expire by
@@ -195,6 +199,7 @@ class ProjectorLoop<Event extends LogEntry> {
     { blocks, next }: LogPage<LogBlock<Event>>,
   ): Promise<void> {
     for (const { run } of group) run.collect([], next);
+    if (blocks.length > 0) this.#pollPace.foundSomething();
     for (const block of blocks) {
       for (const lane of group) {
         // A lane that failed resumes from its last committed position.

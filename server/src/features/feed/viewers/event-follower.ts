@@ -9,6 +9,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { LogPosition } from '../../../platform/event-log/event-log.ts';
 import { background, sleep } from '../../../platform/async/lifecycle.ts';
+import { PollPace } from '../../../platform/async/poll-pace.ts';
 import { viewedContentOf, viewerOf } from '../../analytics/analytics.ts';
 import {
   isCustomKind,
@@ -23,7 +24,7 @@ import type { ViewerProfiles } from './viewer-profiles.ts';
 
 type Followed = { peek(organizationId: OrganizationId): OrganizationIndex | null };
 
-const pollMs = 200;
+const poll = { shortestMs: 200, longestMs: 600 };
 const pageBlocks = 500;
 const pageEvents = 4_000;
 /** Maximum number of events kept for organizations whose feed has not been requested yet. */
@@ -56,6 +57,7 @@ export class EventFollower implements AsyncDisposable {
   #pendingEvents = 0;
   #position: LogPosition | null = null;
   #progressReadAt = -Infinity;
+  readonly #pollPace = new PollPace(poll);
 
   constructor(options: EventFollowerOptions) {
     this.#options = options;
@@ -92,7 +94,7 @@ export class EventFollower implements AsyncDisposable {
     while (!signal.aborted) {
       const isLast = await this.#read(this.#position);
       await this.#noticeProgress();
-      if (isLast) await sleep(pollMs, signal);
+      if (isLast) await sleep(this.#pollPace.ms, signal);
     }
   }
 
@@ -113,6 +115,8 @@ export class EventFollower implements AsyncDisposable {
       limitBlocks: pageBlocks,
       limitEvents: pageEvents,
     });
+    if (page.blocks.length > 0) this.#pollPace.foundSomething();
+    else this.#pollPace.foundNothing();
     for (const block of page.blocks) {
       if (this.#own.has(block.sequence)) continue;
       const events = block.decode();
