@@ -54,7 +54,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
       blocks: [],
     };
     await readOn(log, whole);
-    // A reader at each position, both of all organizations and of each single one.
+    // One reader at each position of all organizations, and one of each single organization.
     const readers: Reader[] = [];
     for (const organizationId of [undefined, ...organizations]) {
       for (let pages = 0; pages < 30; pages += 3) {
@@ -97,8 +97,8 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     await readPage(log, reader);
     await arrange();
     let removed = 0;
-    // Starts in the middle: the part that a rewriter has already passed is checked again, and
-    // nothing of it is lost.
+    // Starts in the middle: the part that a rewriter has already passed is checked again, and none
+    // of it is lost.
     for (let at = reader.position; ;) {
       const page = await log.rewrite(
         at,

@@ -1,4 +1,4 @@
-/** Tests of the cost of reading a part of the log: promise 5 of event-log.ts. */
+/** Tests the cost of reading a part of the log: promise 5 of event-log.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../values/time.ts';
@@ -21,7 +21,7 @@ async function readAll(
   return idsOf((await drain(log, from, all)).events);
 }
 
-/** These tests run first, because they need a log to which only ever newer blocks are added. */
+/** These tests run first, because they need a log to which only newer blocks are added. */
 export function testDays(log: EventLog<SampleEvent>, { appendAt, pagesRead }: LogUnderTest): void {
   test('days that are over expire whole, and the log says from when on it is complete', async () => {
     assert.equal(await log.firstDay(), Infinity);
@@ -94,7 +94,8 @@ export function testTenants(
     ];
     const cheap: number[] = [];
     for (const read of reads) cheap.push(await pagesRead(read));
-    // Other blocks before and after its own, whatever the order of the organizations' names.
+    // Other blocks before and after this organization's blocks, in both orders of the
+    // organizations' names.
     await appendAt(blocksOf('org_large', manyBlocks), now - 3_500_000);
     await appendAt(blocksOf('org_zoo', manyBlocks), now - 3_400_000);
     for (const [index, read] of reads.entries()) {

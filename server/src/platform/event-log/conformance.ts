@@ -1,5 +1,6 @@
 /**
- * Tests that every event log must pass; event-log.ts lists its promises. Run them from a test file.
+ * Tests that every event log must pass. event-log.ts lists the promises; run these tests from a
+ * test file.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -208,7 +209,7 @@ function testRewriting(log: EventLog<SampleEvent>, remembering: EventLog<SampleE
     const start = await log.end();
     const known = sample(randomUUID(), 'eve');
     await remembering.append([{ organizationId: 'org_a', events: [known, sample()] }]);
-    // A duplicate, which readers skip, and which must be removed from the bytes as well.
+    // A duplicate, which readers skip, and which must be removed from the bytes, too.
     await remembering.append([{ organizationId: 'org_a', events: [known, sample()] }]);
     await remembering.append([{ organizationId: 'org_a', events: [sample(randomUUID(), 'eve')] }]);
     await remembering.append([{ organizationId: 'org_b', events: [sample(randomUUID(), 'eve')] }]);

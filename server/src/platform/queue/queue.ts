@@ -67,15 +67,15 @@ export type EnqueueOptions = {
   /** When the job is due, by the database's clock. Default: now. */
   readonly runAt?: Date;
   /**
-   * Nothing is added while a live job of this name and organization has the same key, whether
-   * scheduled, waiting or running. A running one may already have read the state that it works on.
+   * Nothing is added while a live job with this name and organization (scheduled, waiting or
+   * running) has the same key. A running job may already have read the state that it works on.
    */
   readonly uniqueKey?: string;
-  /** Jobs of a lower rank go before all others of their name. Default: 0. */
+  /** Jobs with a lower rank are claimed before all others with their name. Default: 0. */
   readonly rank?: number;
   /**
-   * Expected run time. Within an organization the job is ordered as if it were due this much later,
-   * so short jobs overtake long ones, but no job waits forever. Default: 0.
+   * Expected run time. Within an organization, the job is ordered as if it were due this much
+   * later, so short jobs overtake long ones, but no job waits forever. Default: 0.
    */
   readonly expectedMs?: number;
 };

@@ -1,4 +1,4 @@
-/** The part of the conformance suite about publishing folders and adding to them. */
+/** The part of the conformance suite about publishing folders and adding files to them. */
 import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
