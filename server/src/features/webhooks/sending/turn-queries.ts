@@ -3,9 +3,9 @@
  * began within the last second.
  *
  * 1. A claim takes or prolongs the turn. A request begins at most `maxStateAgeMs` after the query
- *    that granted the turn (`endpoint-changes.ts`), and so within it.
- * 2. Another sender may take the turn one second after it ended. So its first request begins at
- *    least a second after the previous sender's last one, even if that sender was killed.
+ *    that granted the turn (`endpoint-changes.ts`), and therefore within the turn.
+ * 2. Another sender may take the turn one second after it ended. Its first request therefore begins
+ *    at least a second after the previous sender's last one, even if that sender was killed.
  */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
