@@ -180,7 +180,11 @@ async function inBoth<T>(get: (world: AgedWorld) => Promise<T>): Promise<PerWorl
   return { small: await get(small), old: await get(old) };
 }
 
-/** Waits until the work after a start is done. @returns CPU time and pages per idle second */
+/**
+ * Waits until the work after a start is done.
+ *
+ * @returns CPU time and pages per idle second
+ */
 async function untilCalm(): Promise<{ cpu: PerWorld<number>; pages: PerWorld<number> }> {
   const endsAt = performance.now() + maxCalmingMs;
   for (;;) {

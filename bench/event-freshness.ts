@@ -112,7 +112,11 @@ async function fillStates(): Promise<void> {
   });
 }
 
-/** Sends everything as fast as it is accepted. @returns the number of events counted per second */
+/**
+ * Sends everything as fast as it is accepted.
+ *
+ * @returns the number of events counted per second
+ */
 async function saturate(): Promise<number> {
   const bodies = makeBodies(Math.ceil((saturatingSeconds * 80_000) / batchEvents));
   const startedAt = performance.now();

@@ -1,7 +1,7 @@
 /**
  * How many durable, deduplicated events does one process receive while it projects them? Reported
  * as a ratio to a Fastify route that only parses the same bodies; both are loaded alternately, and
- * the load generator runs on the same cores. Alternating with these, it also runs next to 300
+ * the load generator runs on the same cores. Alternating with these, it also runs alongside 300
  * phones whose bodies trickle in and three connections that send only headers, which may cost a
  * tenth.
  *
@@ -65,7 +65,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
     const real = await loadEvents({ ...common, url: service.url });
     const besideSlow = await loadBesideSlow(common);
     const parsed = await loadEvents({ ...common, url: `http://127.0.0.1:${port}` });
-    // The first rounds warm both up, because the service compiles its hot paths for seconds.
+    // The first rounds warm both up, because it takes seconds to compile the service's hot paths.
     if (round < 0) continue;
     intake.push(real);
     beside.push(besideSlow);

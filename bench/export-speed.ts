@@ -50,7 +50,7 @@ const [first] = organization.rows;
 if (first === undefined) throw new Error('there is no organization');
 const { organization_id: organizationId } = first;
 
-// In a separate process, so that memory used for seeding does not count for exports.
+// In a separate process, so that memory used for seeding does not count towards exports.
 const seeded = spawnSync(
   process.execPath,
   [path.join(import.meta.dirname, 'lib/seed-exports.ts'), service.dataDir, String(count)],

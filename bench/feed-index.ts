@@ -34,7 +34,7 @@ function usedBytes(): number {
 await using service = await startBenchService({ REELFEED_ROLES: 'api,worker' });
 const { db } = service.database;
 await insertReadyItems(db, 1, items);
-// Every item has been met, so that the counters are read as well.
+// Every item has been seen, so that the counters are read as well.
 await sql`
   insert into content_counter (organization_id, grain, period, content_id, impressions, plays,
     completions, completed_plays, likes)

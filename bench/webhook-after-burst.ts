@@ -1,7 +1,7 @@
 /**
- * Are deliveries as fast right after a burst as before it? Measures the time from the commit of an
- * event to its arrival, before and right after 120,000 deliveries of one webhook; the sender runs
- * in this process.
+ * Are deliveries just as fast right after a burst? Measures the time from the commit of an event to
+ * its arrival, before and right after 120,000 deliveries of one webhook; the sender runs in this
+ * process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';

@@ -16,7 +16,7 @@ export type Sample = {
 
 /** Watched seconds between two progress events. */
 const progressSeconds = 5;
-/** A shorter stop is a late frame, which nobody notices. */
+/** A shorter stop is just a late frame, which nobody notices. */
 const shortestStallMs = 100;
 /** Maximum lead of a position over the clock between two samples of smooth playback. */
 const clockSlackSeconds = 0.25;

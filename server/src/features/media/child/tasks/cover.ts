@@ -19,7 +19,7 @@ const MAX_SECONDS = 24 * 3_600;
 /**
  * Writes thumbnails of the picture shown at the given time, or of the last picture if the time is
  * beyond the end.
- * @throws {MediaError} as `openSource`, and CORRUPT_MEDIA if no picture can be decoded
+ * @throws {MediaError} like `openSource`, and CORRUPT_MEDIA if no picture can be decoded
  */
 export async function makeCover(
   { outputDir, seconds, sourcePath }: StillTask,
