@@ -115,7 +115,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
       kept: shareBeside >= minShareBeside,
     },
     {
-      what: `${name}: failed requests beside slow bodies`,
+      what: `${name}: failed requests alongside slow bodies`,
       figure: String(failuresBeside),
       limit: '0',
       kept: failuresBeside === 0,

@@ -7,7 +7,7 @@ export type QueuedEvent = {
   readonly event: TrackedEvent;
   readonly json: string;
   readonly sizeBytes: number;
-  /** In the order of adding. */
+  /** In the order in which they were added. */
   readonly sequence: number;
   /** On the monotonic clock. */
   readonly addedAtMs: number;

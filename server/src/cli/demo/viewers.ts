@@ -14,7 +14,7 @@ export type DemoViewer = {
   waitsMs: number;
   /** Readiness to like an appealing clip, from 0 to 1. */
   enthusiasm: number;
-  /** Probability of going on to the next clip. */
+  /** Probability of continuing to the next clip. */
   staying: number;
   visitsPerDay: number;
 };

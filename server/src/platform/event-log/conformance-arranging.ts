@@ -45,7 +45,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     }
   };
 
-  test('readers everywhere go on with the same blocks while old ones are arranged', async () => {
+  test('readers at any position continue with the same blocks after old ones are reorganized', async () => {
     const start = await log.end();
     await appendSome();
     const whole: Reader = {
@@ -83,7 +83,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     }
   });
 
-  test('what is rewritten after arranging goes, for readers in between as well', async () => {
+  test('rewriting after a reorganization removes events for every reader', async () => {
     const start = await log.end();
     const reader: Reader = {
       limits: { limitBlocks: 1, limitEvents: 1_000, organizationId: 'org_a' },
@@ -120,7 +120,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     assert.deepEqual(all.filter((who) => who !== 'eve').length, 7, 'all others are still there');
   });
 
-  test('what was arranged is counted, and measured, as before', async () => {
+  test('a reorganization does not change counts and sizes', async () => {
     const start = await log.end();
     await appendSome();
     const events = await log.countEvents();

@@ -70,6 +70,6 @@ export async function resetPassword(
   if (result.exitCode === 0) return;
   throw new EmbeddedPostgresError(
     `The file ${PASSWORD_FILE} is missing and the database password could not be reset: ` +
-      `${result.stderr}. Put the file back beside ${folder}.`,
+      `${result.stderr}. Put the file back next to ${folder}.`,
   );
 }

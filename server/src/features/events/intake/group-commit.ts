@@ -96,7 +96,7 @@ export class GroupCommit implements AsyncDisposable {
     this.#flushes = new BatchWriter({
       name: 'events',
       log: options.log,
-      // A flush settles its requests itself, whatever its outcome.
+      // A flush settles its requests itself, no matter how it ends.
       onFailure: 'drop',
       lingerMs,
       maxBatch: flushEvents,

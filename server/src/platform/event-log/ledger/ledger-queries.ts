@@ -37,7 +37,7 @@ export type GenerationSize = {
   readonly bytes: number;
 };
 
-/** Reads only the catalogue, so it is cheap however large the ledger is. */
+/** Reads only the catalogue, so it is cheap for any size of ledger. */
 export async function measureLedger(db: Db): Promise<GenerationSize[]> {
   const { rows } = await sql<GenerationSize>`
     select case name when current_generation then 'current' else 'previous' end as generation,

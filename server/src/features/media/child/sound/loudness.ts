@@ -21,7 +21,7 @@ const CEILING_DB = -1;
 /** Anything quieter is silence or noise and is not amplified. */
 const SILENCE_LUFS = -60;
 const MAX_GAIN_DB = 30;
-/** True peaks lie between samples; oversampling four times approximates them. */
+/** True peaks are between samples; oversampling four times approximates them. */
 const PEAK_SAMPLE_RATE = 4 * AUDIO_SAMPLE_RATE;
 
 export type Loudness = {

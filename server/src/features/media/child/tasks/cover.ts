@@ -13,7 +13,7 @@ import { TaskMeter } from '../task-meter.ts';
 import { makeStill } from '../picture/thumbnail.ts';
 
 const SEEK_LEAD_SECONDS = 1;
-/** Upper limit on the requested time, which may lie beyond the last picture. */
+/** Upper limit on the requested time, which may be beyond the last picture. */
 const MAX_SECONDS = 24 * 3_600;
 
 /**

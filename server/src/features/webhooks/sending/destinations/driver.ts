@@ -87,8 +87,8 @@ export function addressed(pattern: string, { kind }: Message): string {
 }
 
 /**
- * Settles with the work, the deadline or the signal, whichever is first. The work is not stopped:
- * `onGivenUp` is called to close its resources.
+ * Settles with the work, the deadline or the signal, whichever comes first. The work is not
+ * stopped: `onGivenUp` is called to close its resources.
  */
 export async function withinDeadline<T>(
   { timeoutMs, signal }: Pick<SendOptions, 'timeoutMs' | 'signal'>,
