@@ -25,28 +25,31 @@
  *               earlier process of the same name: the attempt stays counted
  *   (failed jobs are deleted after 30 days)
  *
- * Invariants: 1. Every write of a holder is fenced: the row must be running under its own claim id.
- * Effects that must happen once (the final effect, onExhausted) are in the transaction of such a
- * write, so they happen at most once, and a holder that has lost its claim leaves no trace. 2. A
- * job has at most one claim. Two handlers can overlap only if a holder was cut off from the
- * database for longer than its lease while another worker was not. The holder learns of the loss at
- * its first contact, and by invariant 1 only one of the two has an effect. It is not stopped merely
- * because it cannot renew: during a database outage nobody else can claim. 3. Attempts are counted
- * by the claim, before the handler runs. A job whose process dies each time runs out of attempts;
- * the next claim then runs onExhausted, not the handler. A failing onExhausted is retried up to
- * five times; then the job is marked as failed without it. 4. Only now() of the database decides
- * which jobs are due and which leases have expired. 5. While the database is reachable, a holder
- * renews often enough to keep its lease. A worker takes back expired leases only after it has
- * reached the database without errors for longer than a renewal interval, so that holders can renew
- * first after an outage. A take back that was in flight during a hang takes nothing. 6. A claim
- * takes a job of the lowest rank. Among those it prefers the organization with the fewest running
- * jobs of the name, then the one whose latest turn is the longest ago, then the job with the
- * earliest place. Concurrent claims may not see each other's job as running yet. For a kind that
- * shares places, an organization gets another place of a process only while it holds fewer places
- * there than a quarter of the free ones. 7. If a connection is lost during COMMIT, the row shows
- * whether it succeeded: the fenced write is sent again, waits for the row's lock if the first write
- * is still running, and finds the row either still claimed (nothing was written) or gone
- * (everything was written). 8. A live job is unique by (name, organization, unique key).
+ * Invariants:
+ *   1. Every write of a holder is fenced: the row must be running under its own claim id. Effects
+ *      that must happen once (the final effect, onExhausted) are in the transaction of such a
+ *      write, so they happen at most once, and a holder that has lost its claim leaves no trace.
+ *   2. A job has at most one claim. Two handlers can overlap only if a holder was cut off from
+ *      the database for longer than its lease while another worker was not. The holder learns of
+ *      the loss at its first contact, and by invariant 1 only one of the two has an effect. It is
+ *      not stopped merely because it cannot renew: during a database outage nobody else can claim.
+ *   3. Attempts are counted by the claim, before the handler runs. A job whose process dies each
+ *      time runs out of attempts; the next claim then runs onExhausted, not the handler. A failing
+ *      onExhausted is retried up to five times; then the job is marked as failed without it.
+ *   4. Only now() of the database decides which jobs are due and which leases have expired.
+ *   5. While the database is reachable, a holder renews often enough to keep its lease. A worker
+ *      takes back expired leases only after it has reached the database without errors for longer
+ *      than a renewal interval, so that holders can renew first after an outage. A take back that
+ *      was in flight during a hang takes nothing.
+ *   6. A claim takes a job of the lowest rank. Among those it prefers the organization with the
+ *      fewest running jobs of the name, then the one whose latest turn is the longest ago, then the
+ *      job with the earliest place. Concurrent claims may not see each other's job as running yet.
+ *      For a kind that shares places, an organization gets another place of a process only while
+ *      it holds fewer places there than a quarter of the free ones.
+ *   7. If a connection is lost during COMMIT, the row shows whether it succeeded: the fenced write
+ *      is sent again, waits for the row's lock if the first write is still running, and finds the
+ *      row either still claimed (nothing was written) or gone (everything was written).
+ *   8. A live job is unique by (name, organization, unique key).
  *
  * Dead workers are known by name only if the caller guarantees unique names (`exclusiveName`).
  * Session advisory locks, one per worker, were considered and rejected: a restart of PostgreSQL, a
