@@ -31,8 +31,8 @@
  *      write, so they happen at most once, and a holder that has lost its claim leaves no trace.
  *   2. A job has at most one claim. Two handlers can overlap only if a holder was cut off from
  *      the database for longer than its lease while another worker was not. The holder learns of
- *      the loss at its first contact, and by invariant 1 only one of the two has an effect. It is
- *      not stopped merely because it cannot renew: during a database outage nobody else can claim.
+ *      the loss at its first contact, and by invariant 1 only one of the two has an effect. A holder
+ *      is not stopped just because it cannot renew: nobody else can claim during a database outage.
  *   3. Attempts are counted by the claim, before the handler runs. A job whose process dies each
  *      time runs out of attempts; the next claim then runs onExhausted, not the handler. A failing
  *      onExhausted is retried up to five times; then the job is marked as failed without it.
