@@ -323,7 +323,7 @@ export class EventSender {
     // chance.
     const canWait = storage !== undefined && this.#pace.pauseMs > 0;
     if (flushOnBackground && !canWait) this.#handOver();
-    // Events that were handed over are no longer due.
+    // Events that were passed to the browser are no longer due.
     this.#schedule();
   }
 

@@ -22,7 +22,7 @@ import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './
  *
  * 1. The element stays the same for the slot's lifetime: browsers permit sound per element, and the
  *    permission given by the first tap must also apply to later clips.
- * 2. Nothing of a slide is loaded or decoded after `release`.
+ * 2. After `release`, no part of a slide is loaded or decoded.
  */
 export type PlaybackState =
   | 'empty'

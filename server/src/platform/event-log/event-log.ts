@@ -170,7 +170,7 @@ export type EventLog<Event extends LogEntry> = {
   /** Removes an event id from the ledger, so that no trace of it remains. */
   forgetId(tx: Tx, organizationId: string, eventId: string): Promise<void>;
   measureLedger(): Promise<readonly GenerationSize[]>;
-  /** Creates what the first `append` needs. Cheap if it already exists. */
+  /** Creates everything that the first `append` needs. Cheap if it already exists. */
   prepare(): Promise<void>;
   /** Periodic maintenance of the log, other than `expire`. */
   readonly upkeep: readonly ElectedChore[];

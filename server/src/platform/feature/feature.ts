@@ -33,7 +33,7 @@ export type Chore = ForRoles &
 
 /**
  * A long-running service. `run` is called once, and again after a growing delay if it fails. It
- * returns after the signal has aborted and everything is handed back.
+ * returns after the signal has aborted and everything has been released.
  */
 export type FeatureService = ForRoles & {
   readonly name: string;

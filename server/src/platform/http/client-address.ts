@@ -23,7 +23,7 @@ export type Client = {
 
 export type ProxyRules = {
   readonly addressHeader: string;
-  /** Names of ranges, addresses and CIDR ranges. */
+  /** Named ranges, addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
 };
 

@@ -1,4 +1,4 @@
-/** Requirements of HTTP for the head of a request that Node does not check. */
+/** HTTP requirements for request headers that Node does not check. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpApp } from './app.ts';
 import { ApiError } from './errors.ts';

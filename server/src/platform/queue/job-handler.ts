@@ -39,7 +39,7 @@ export class JobAbortedError extends Error {
   }
 }
 
-/** This attempt no longer holds the claim, and nothing of its final effect was written. */
+/** This attempt no longer holds the claim, and its final effect was not written. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }

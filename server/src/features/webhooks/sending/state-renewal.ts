@@ -23,7 +23,7 @@ export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebh
 }
 
 /**
- * Also prolongs this sender's turns at rate-limited webhooks.
+ * Also extends this sender's turns at rate-limited webhooks.
  * @returns the webhooks that have changed; no request may start under their old states
  */
 export async function renewStates(

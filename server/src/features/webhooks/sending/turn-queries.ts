@@ -2,7 +2,7 @@
  * SQL for turns: only one sender at a time sends to a rate-limited webhook, and it alone knows what
  * began within the last second.
  *
- * 1. A claim takes or prolongs the turn. A request begins at most `maxStateAgeMs` after the query
+ * 1. A claim takes or extends the turn. A request begins at most `maxStateAgeMs` after the query
  *    that granted the turn (`endpoint-changes.ts`), and therefore within the turn.
  * 2. Another sender may take the turn one second after it ended. Its first request therefore begins
  *    at least a second after the previous sender's last one, even if that sender was killed.
@@ -18,7 +18,7 @@ export function isFree(senderId: string) {
     or turn.ends_at < clock_timestamp() - interval '1 second')`;
 }
 
-/** Prolongs the sender's turns. Returns their webhooks. */
+/** Extends the sender's turns. Returns their webhooks. */
 export async function renewTurns(
   db: Db,
   senderId: string | null,

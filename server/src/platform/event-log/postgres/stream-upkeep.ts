@@ -27,7 +27,7 @@ const defaultMinAgeMs = 10 * 60_000;
 const garbageBatch = 1_000;
 const searchBatch = 50_000;
 
-/** @throws Error if the database has used another stream so far, whose blocks this stream lacks */
+/** @throws Error if the database was using another stream, whose blocks this stream lacks */
 export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   const { name, created } = stream.identity;
   const used = await rememberStream(db, stream.identity);

@@ -4,7 +4,7 @@
  *   created → parts sent → complete (the object exists in full)
  *                        └→ aborted; after a kill, by `abortUnfinished`
  *
- * 1. Nothing of an upload is visible before it is complete.
+ * 1. No part of an upload is visible before it is complete.
  * 2. At most `maxPartsInMemory` parts are in memory, over all puts of the process.
  */
 import { constants } from 'node:fs';
