@@ -95,7 +95,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
       kept: ratio >= least,
     },
     {
-      what: `${name}: answer p50, p99`,
+      what: `${name}: response p50, p99`,
       figure: `${median(intake.map((one) => one.p50Ms)).toFixed(1)}, ${median(intake.map((one) => one.p99Ms)).toFixed(1)} ms`,
     },
     {
@@ -105,11 +105,11 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
       kept: failures === 0,
     },
     {
-      what: `${name}: stored beside ${slowBodies.slow} slow bodies`,
+      what: `${name}: stored alongside ${slowBodies.slow} slow bodies`,
       figure: `${Math.round(rateBeside)} events/s`,
     },
     {
-      what: `${name}: beside ÷ alone`,
+      what: `${name}: alongside ÷ alone`,
       figure: shareBeside.toFixed(2),
       limit: `≥ ${minShareBeside.toFixed(2)}`,
       kept: shareBeside >= minShareBeside,

@@ -21,9 +21,9 @@ await startExperiment(exposing);
 let newcomers = 0;
 const known = Array.from({ length: viewers }, (_, viewer) => pathOf(`known-${viewer}`));
 const cases = [
-  { what: 'viewers who are exposed already', paths: () => known },
+  { what: 'viewers already exposed', paths: () => known },
   {
-    what: 'viewers who are new',
+    what: 'new viewers',
     paths: () => Array.from({ length: 1_000 }, () => pathOf(`new-${(newcomers += 1)}`)),
   },
 ];

@@ -90,11 +90,11 @@ report([
   },
   { what: 'memory of an item', figure: `${((withItems - before) / items).toFixed(0)} bytes` },
   {
-    what: `memory of a viewer who has met ${itemsEach} items`,
+    what: `memory of a viewer who has seen ${itemsEach} items`,
     figure: `${((withViewers - withItems) / viewers).toFixed(0)} bytes`,
   },
   {
-    what: `${profiles.sizes.profiles} viewers in all`,
+    what: `${profiles.sizes.profiles} viewers in total`,
     figure: `${((withViewers - withItems) / 2 ** 20).toFixed(0)} MiB`,
   },
 ]);

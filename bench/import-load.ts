@@ -97,14 +97,14 @@ const ratio = busy.p99Ms / Math.max(1, idle.p99Ms);
 report([
   { what: 'status of the request', figure: String(answer.status) },
   {
-    what: 'came in, failed',
+    what: 'imported, failed',
     figure: `${arrived}, ${failed}`,
     limit: `${imports - faulty}, ${faulty}`,
     kept: arrived === imports - faulty && failed === faulty,
   },
-  { what: 'seconds for all, with the last retry', figure: seconds.toFixed(0) },
+  { what: 'seconds for all, including the last retry', figure: seconds.toFixed(0) },
   {
-    what: 'memory above that before, at most',
+    what: 'maximum memory above the starting point',
     figure: `${(highest - before).toFixed(0)} MB`,
     limit: `≤ ${maxGrowthMegabytes} MB`,
     kept: highest - before <= maxGrowthMegabytes,

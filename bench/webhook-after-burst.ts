@@ -65,7 +65,7 @@ const seconds = (performance.now() - startedAt) / 1_000;
 const after = await measureLags('after');
 report([
   {
-    what: 'deliveries of the burst a second, their commit included',
+    what: 'deliveries/s of the burst, including their commit',
     figure: (burst / seconds).toFixed(0),
   },
   { what: 'before: p50, p99', figure: shown(before) },
