@@ -24,8 +24,8 @@ async function checkMigrations({ migrations, version }: Manifest): Promise<void>
   const other = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
   if (other === undefined) return;
   throw new ConfigurationError(
-    `The backup was made by Reelfeed ${version}, whose database has ${other.name}, which this ` +
-      'version does not know. Restore it with that version or a newer one.',
+    `The backup was made by Reelfeed ${version} with the migration ${other.name}, which this ` +
+      'version lacks or has in a different form. Restore it with that version or a newer one.',
   );
 }
 

@@ -1,9 +1,9 @@
 /**
  * Finds the PostgreSQL programs in the npm package for this platform, and makes them usable.
  *
- * They are used in place. A private copy is made only if they don't start there, because the
- * package's install script, which creates the links between the shared libraries, was blocked and
- * the folder is read-only, or because the server's account may not read the folder.
+ * They are used in place. A private copy is made only if they don't start there, either because the
+ * package's install script, which creates the links between the shared libraries, was blocked (and
+ * the folder may be read-only), or because the server's account may not read the folder.
  */
 import {
   chmod,
