@@ -84,7 +84,10 @@ export class ViewMeter {
     this.#track({ event: 'error', contentId, data });
   }
 
-  /** Start-up time runs while the player is asked to play; having to press a button stops it. */
+  /**
+   * Startup time runs while the player is asked to play; it stops if the viewer first has to press
+   * a button.
+   */
   #noteStart({ atMs, paused }: Sample): void {
     if (this.#hasStarted) return;
     this.#hasBeenPaused ||= paused;

@@ -68,7 +68,7 @@ const COARSE_SHORT_SIDE = 360;
 /** Maximum size of a step relative to a smaller source's own size. */
 const MAX_STEP_DOWN = 0.8;
 
-/** The rung that is ready first: good on a phone, at a third of the work of 1080. */
+/** The rung that is ready first: good enough on a phone, at a third of the work of 1080. */
 const FIRST_SHORT_SIDE = 720;
 /** A source this close below a step gets the step at its own size; nothing is upscaled. */
 const STEP_TOLERANCE = 0.02;

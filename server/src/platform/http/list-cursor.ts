@@ -60,7 +60,7 @@ function inOrder(filter: CursorScope['filter']): unknown {
 
 export type PageQuery = { limit?: number; cursor?: string };
 
-/** A list: `read` returns at most `limit` rows after `after`. */
+/** How to read a list: `read` returns at most `limit` rows after `after`. */
 export type PageSource<Row, Item> = {
   count(): Promise<number>;
   read(limit: number, after: CursorPosition['after'] | null): Promise<Row[]>;

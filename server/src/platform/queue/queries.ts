@@ -175,7 +175,7 @@ export type ClaimResult = {
  * waiting → running for one job of the lowest rank: of the organization with the fewest running
  * jobs of this name; on a tie, the one whose latest turn is the longest ago; among those without a
  * turn, the one whose job has the earliest place. Compares at most `claimWindow` organizations,
- * namely those after `after`, except `except`.
+ * those after `after`, without those in `except`.
  */
 export async function claimJob(db: Db, claim: ClaimRequest): Promise<ClaimResult> {
   const row = (await claimStatement(claim).execute(db)).rows[0];

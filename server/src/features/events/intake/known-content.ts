@@ -62,7 +62,7 @@ export class KnownContent {
     return this.#remembered.get(organizationId)?.get(contentId)?.isLive === true;
   }
 
-  /** Looks ids up; concurrent calls share one statement. */
+  /** Looks up ids. Concurrent calls share one statement. */
   load(organizationId: string, ids: Iterable<ContentId>): Promise<void> {
     let lookup = this.#lookups.get(organizationId);
     if (lookup === undefined) {

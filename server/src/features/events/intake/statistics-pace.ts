@@ -42,7 +42,7 @@ export type Lag = {
 
 /** The lowest age that a resumed projection has reached; 0 once it has caught up. */
 export function followCatchUp(before: number | undefined, { ageMs, isWorking }: Lag): number {
-  // Catching up starts once it works again.
+  // A projection that is not working has not begun to catch up.
   if (!isWorking) return Infinity;
   if (before === undefined || before === Infinity) return ageMs > awayMs ? ageMs : 0;
   const lowest = Math.min(before, ageMs);
