@@ -20,7 +20,7 @@ import type { LocalFile } from './storage.ts';
  */
 export type DiskPlace = { readonly objects: string; readonly scratch: Scratch };
 
-/** A local file, its key, and the path of the key below `Place.objects`. */
+/** A local file, its key, and the path of the key below `DiskPlace.objects`. */
 export type PlacedFile = LocalFile & { readonly key: string; readonly target: string };
 
 /** Another writer may remove an empty parent between its creation and its use. */
