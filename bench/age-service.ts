@@ -4,7 +4,7 @@
  * events over 90 days. Both alternately get the same requests, for two organizations:
  *
  *   own     has the same data in both, so that it shows what age and neighbours cost
- *   grown   has sent as many events a day, but for 90 days, and has 100,000 items instead of 2,000
+ *   grown   has sent the same events per day, but for 90 days, and has 100,000 items, not 2,000
  *
  * Ratios compare the CPU time of the service and its database, minus what they use when idle. Pages
  * are those that the database accesses, cached or not.
@@ -180,7 +180,11 @@ async function inBoth<T>(get: (world: AgedWorld) => Promise<T>): Promise<PerWorl
   return { small: await get(small), old: await get(old) };
 }
 
-/** Waits until the work after a start is done. @returns CPU time and pages per idle second */
+/**
+ * Waits until the work after a start is done.
+ *
+ * @returns CPU time and pages per idle second
+ */
 async function untilCalm(): Promise<{ cpu: PerWorld<number>; pages: PerWorld<number> }> {
   const endsAt = performance.now() + maxCalmingMs;
   for (;;) {

@@ -1,10 +1,11 @@
 /**
  * Does the size of the whole log affect a small organization? Its blocks are scattered among a
- * growing number of foreign blocks. At each size this measures a page of its log, the first block
- * after a given time, a page of an export and an erasure, as ratios to the smallest size.
+ * growing number of blocks of other organizations. At each size this measures a page of its log,
+ * the first block after a given time, a page of an export and an erasure, as ratios to the smallest
+ * size.
  *
  * The limits apply to storage pages read, because these are the same on every machine.
- * `BENCH_BLOCKS` sets the numbers of foreign blocks.
+ * `BENCH_BLOCKS` sets the numbers of other blocks.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -60,7 +61,8 @@ await sql`insert into organization (organization_id, name) values (${organizatio
 for (let day = 0; day <= days; day += 1) await seeder.createDay(today - day * dayMs);
 
 /**
- * Refills the log: each day has the same number of own blocks, spread evenly among foreign ones.
+ * Refills the log: each day has the same number of the organization's own blocks, spread evenly
+ * among the others.
  */
 async function fill(foreignBlocks: number): Promise<void> {
   await sql`truncate event_block`.execute(db);

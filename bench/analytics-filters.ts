@@ -1,7 +1,7 @@
 /**
  * Does a report with a filter over a month of ten million events respond within two seconds?
  * Creates the facts of two months, since an overview compares, as projections would write them, and
- * requests each report over HTTP with filters that match much and little.
+ * requests each report over HTTP with filters that match many and few events.
  */
 import { sql } from 'kysely';
 import { encodeFacts } from '../server/src/features/analytics/facts/codec.ts';
@@ -28,7 +28,7 @@ const viewsOfSession = 10;
 const monthDays = 30;
 const viewers = 200_000;
 const maxMs = 2_000;
-/** The state left by live passes: full chunks, and some not merged yet. */
+/** The state left by live passes: full chunks, and some that have not been merged yet. */
 const fullChunkRows = 10_000;
 const smallChunks = { count: 30, rows: 100 };
 

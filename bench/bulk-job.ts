@@ -28,7 +28,7 @@ async function bareUpdateMs(tag: string): Promise<number> {
   return ms;
 }
 
-/** So that no run pays for the leftovers of the previous one. */
+/** Ensures that no run pays for the leftovers of the previous one. */
 async function tidyUp(): Promise<void> {
   await sql`vacuum analyze content`.execute(db);
   await sql`checkpoint`.execute(db);
@@ -89,7 +89,7 @@ async function readFeed(): Promise<number> {
 }
 
 const before = await bareUpdateMs('bare-1');
-// The feed is not read yet: its index would grow and shrink with every changed item.
+// The feed is not read yet, because its index would grow and shrink with every changed item.
 const job = await runJob('job');
 await tidyUp();
 const after = await bareUpdateMs('bare-2');

@@ -73,7 +73,7 @@ async function costOf(
 
 const { data } = await list('');
 let edits = 0;
-/** Edits directly in the database, which costs the least. */
+/** Edits directly in the database, which is cheapest. */
 const edit = () =>
   sql`update content set author = ${`editor-${(edits += 1)}`} where content_id = ${data[edits % 20]?.id}::uuid`.execute(
     db,

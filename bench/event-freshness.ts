@@ -112,7 +112,11 @@ async function fillStates(): Promise<void> {
   });
 }
 
-/** Sends everything as fast as it is accepted. @returns the number of events counted per second */
+/**
+ * Sends everything as fast as it is accepted.
+ *
+ * @returns the number of events counted per second
+ */
 async function saturate(): Promise<number> {
   const bodies = makeBodies(Math.ceil((saturatingSeconds * 80_000) / batchEvents));
   const startedAt = performance.now();
@@ -172,12 +176,12 @@ const sorted = latencies.toSorted((a, b) => a - b);
 const at = (part: number) => sorted[Math.floor((sorted.length - 1) * part)] ?? Number.NaN;
 report([
   {
-    what: 'view states that were prepared',
+    what: 'prepared view states',
     figure: `${states.toLocaleString('en')} in ${Math.round(fillSeconds)} s`,
   },
-  { what: 'taken in and counted at the most', figure: `${Math.round(saturation)} events/s` },
+  { what: 'maximum rate of intake and counting', figure: `${Math.round(saturation)} events/s` },
   { what: 'sent while measuring', figure: `${Math.round(saturation / 2)} events/s` },
-  { what: 'events refused meanwhile', figure: String(refused), limit: '0', kept: refused === 0 },
+  { what: 'rejected events', figure: String(refused), limit: '0', kept: refused === 0 },
   {
     what: 'from sending to the report, p50',
     figure: `${Math.round(at(0.5))} ms of ${sorted.length}`,

@@ -1,7 +1,7 @@
 /**
  * How many durable, deduplicated events does one process receive while it projects them? Reported
  * as a ratio to a Fastify route that only parses the same bodies; both are loaded alternately, and
- * the load generator runs on the same cores. Alternating with these, it also runs next to 300
+ * the load generator runs on the same cores. Alternating with these, it also runs alongside 300
  * phones whose bodies trickle in and three connections that send only headers, which may cost a
  * tenth.
  *
@@ -65,7 +65,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
     const real = await loadEvents({ ...common, url: service.url });
     const besideSlow = await loadBesideSlow(common);
     const parsed = await loadEvents({ ...common, url: `http://127.0.0.1:${port}` });
-    // The first rounds warm both up, because the service compiles its hot paths for seconds.
+    // The first rounds warm both up, because it takes seconds to compile the service's hot paths.
     if (round < 0) continue;
     intake.push(real);
     beside.push(besideSlow);
@@ -95,7 +95,7 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
       kept: ratio >= least,
     },
     {
-      what: `${name}: answer p50, p99`,
+      what: `${name}: response p50, p99`,
       figure: `${median(intake.map((one) => one.p50Ms)).toFixed(1)}, ${median(intake.map((one) => one.p99Ms)).toFixed(1)} ms`,
     },
     {
@@ -105,17 +105,17 @@ async function measure({ name, least, ...load }: (typeof shapes)[number]): Promi
       kept: failures === 0,
     },
     {
-      what: `${name}: stored beside ${slowBodies.slow} slow bodies`,
+      what: `${name}: stored alongside ${slowBodies.slow} slow bodies`,
       figure: `${Math.round(rateBeside)} events/s`,
     },
     {
-      what: `${name}: beside ÷ alone`,
+      what: `${name}: alongside ÷ alone`,
       figure: shareBeside.toFixed(2),
       limit: `≥ ${minShareBeside.toFixed(2)}`,
       kept: shareBeside >= minShareBeside,
     },
     {
-      what: `${name}: failed requests beside slow bodies`,
+      what: `${name}: failed requests alongside slow bodies`,
       figure: String(failuresBeside),
       limit: '0',
       kept: failuresBeside === 0,

@@ -118,7 +118,7 @@ function powerRow(): Row {
     if (reads.some(({ significant, lift }) => significant && (lift ?? 0) > 0)) found += 1;
   }
   return {
-    what: `an effect of ${percent(effect)}, which 80 % are to find`,
+    what: `an effect of ${percent(effect)}, which 80 % should find`,
     figure: percent(found / runs),
     limit: '75 to 85 %',
     kept: Math.abs(found / runs - 0.8) <= 0.05,

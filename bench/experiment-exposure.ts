@@ -21,9 +21,9 @@ await startExperiment(exposing);
 let newcomers = 0;
 const known = Array.from({ length: viewers }, (_, viewer) => pathOf(`known-${viewer}`));
 const cases = [
-  { what: 'viewers who are exposed already', paths: () => known },
+  { what: 'viewers already exposed', paths: () => known },
   {
-    what: 'viewers who are new',
+    what: 'new viewers',
     paths: () => Array.from({ length: 1_000 }, () => pathOf(`new-${(newcomers += 1)}`)),
   },
 ];
@@ -32,7 +32,8 @@ for (const { what, paths } of cases) {
   const ratios: number[] = [];
   let failures = 0;
   for (let round = -1; round < rounds; round += 1) {
-    // The first one in a round finds the machine as the previous round left it, so alternate.
+    // The first measurement in a round finds the machine as the previous round left it, so the
+    // order alternates.
     const order = round % 2 === 0 ? [exposing, plain] : [plain, exposing];
     const rates = new Map<BenchService, number>();
     for (const service of order) {

@@ -76,7 +76,7 @@ report([
   { what: 'longest pause of the event loop while idle', figure: milliseconds(idle.pauseMs) },
   { what: 'longest pause of the event loop while looking', figure: milliseconds(looking.pauseMs) },
   {
-    what: 'most CPU of the thread between two ticks while looking',
+    what: 'maximum CPU time of the thread between two ticks while looking',
     figure: milliseconds(looking.busyMs),
     limit: '≤ 50 ms',
     kept: looking.busyMs <= 50,

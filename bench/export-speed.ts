@@ -50,7 +50,7 @@ const [first] = organization.rows;
 if (first === undefined) throw new Error('there is no organization');
 const { organization_id: organizationId } = first;
 
-// In a separate process, so that memory used for seeding does not count for exports.
+// In a separate process, so that memory used for seeding does not count towards exports.
 const seeded = spawnSync(
   process.execPath,
   [path.join(import.meta.dirname, 'lib/seed-exports.ts'), service.dataDir, String(count)],
@@ -114,12 +114,12 @@ for (let round = 0; round < rounds; round += 1) {
   }
 }
 const rate = (name: string) => (count / (best.get(name) ?? Infinity)) * 1_000;
-const rows: Row[] = [{ what: 'copy, rows a second', figure: rate('copy').toFixed(0) }];
+const rows: Row[] = [{ what: 'copy, rows/s', figure: rate('copy').toFixed(0) }];
 for (const [format, compression] of kindsOfFile) {
   const name = `${format}, ${compression}`;
   const ratio = rate(name) / rate('copy');
   rows.push({
-    what: `${name}: rows a second, of copy`,
+    what: `${name}: rows/s, and as a ratio to copy`,
     figure: `${rate(name).toFixed(0)}, ${ratio.toFixed(2)}`,
     limit: `at least ${leastRatio}`,
     kept: ratio >= leastRatio,
@@ -127,7 +127,7 @@ for (const [format, compression] of kindsOfFile) {
 }
 const memoryMiB = process.resourceUsage().maxRSS / 1_024;
 rows.push({
-  what: 'most memory of the process that exports',
+  what: 'maximum memory of the exporting process',
   figure: `${memoryMiB.toFixed(0)} MiB`,
   limit: `${maxMemoryMiB} MiB`,
   kept: memoryMiB <= maxMemoryMiB,

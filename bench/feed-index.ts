@@ -34,7 +34,7 @@ function usedBytes(): number {
 await using service = await startBenchService({ REELFEED_ROLES: 'api,worker' });
 const { db } = service.database;
 await insertReadyItems(db, 1, items);
-// Every item has been met, so that the counters are read as well.
+// Every item has been seen, so that the counters are read as well.
 await sql`
   insert into content_counter (organization_id, grain, period, content_id, impressions, plays,
     completions, completed_plays, likes)
@@ -90,11 +90,11 @@ report([
   },
   { what: 'memory of an item', figure: `${((withItems - before) / items).toFixed(0)} bytes` },
   {
-    what: `memory of a viewer who has met ${itemsEach} items`,
+    what: `memory of a viewer who has seen ${itemsEach} items`,
     figure: `${((withViewers - withItems) / viewers).toFixed(0)} bytes`,
   },
   {
-    what: `${profiles.sizes.profiles} viewers in all`,
+    what: `${profiles.sizes.profiles} viewers in total`,
     figure: `${((withViewers - withItems) / 2 ** 20).toFixed(0)} MiB`,
   },
 ]);

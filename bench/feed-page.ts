@@ -79,7 +79,7 @@ report([
     kept: half.p99Ms <= 25,
   },
   {
-    what: 'event to the feed of the process that took it',
+    what: 'event to the feed of the process that received it',
     figure: `${shownAfter.sameMs.toFixed(0)} ms`,
     limit: '≤ 1 s',
     kept: shownAfter.sameMs <= 1_000,
@@ -87,7 +87,7 @@ report([
   { what: `ranked pages/s, ${many} items`, figure: large.rankedPerSecond.toFixed(0) },
   { what: `cost of ranking, by CPU, ${many} items`, figure: `${large.cost.toFixed(2)}×` },
   {
-    what: `cost of ${many} items to that of ${few}, by CPU`,
+    what: `cost of ${many} items as a ratio to ${few}, by CPU`,
     figure: `${growth.toFixed(2)}×`,
     limit: '≤ 1.2×',
     kept: growth <= 1.2,

@@ -25,7 +25,7 @@ const file = path.join(folder, 'clip.mp4');
 const picture = { source: 'testsrc2', width: 360, height: 640, seconds: 2, frameRate: 30 } as const;
 await generateClip({ ...picture, path: file, tone: 440 }, AbortSignal.timeout(120_000));
 const small = await readFile(file);
-/** Followed by MP4's `free` box, so that there is something to send. */
+/** Followed by MP4's `free` box, to have something to send. */
 const filler = Buffer.alloc(clipBytes - small.length);
 filler.writeUInt32BE(filler.length, 0);
 filler.write('free', 4, 'latin1');
@@ -97,14 +97,14 @@ const ratio = busy.p99Ms / Math.max(1, idle.p99Ms);
 report([
   { what: 'status of the request', figure: String(answer.status) },
   {
-    what: 'came in, failed',
+    what: 'imported, failed',
     figure: `${arrived}, ${failed}`,
     limit: `${imports - faulty}, ${faulty}`,
     kept: arrived === imports - faulty && failed === faulty,
   },
-  { what: 'seconds for all, with the last retry', figure: seconds.toFixed(0) },
+  { what: 'seconds for all, including the last retry', figure: seconds.toFixed(0) },
   {
-    what: 'memory above that before, at most',
+    what: 'maximum memory above the starting point',
     figure: `${(highest - before).toFixed(0)} MB`,
     limit: `≤ ${maxGrowthMegabytes} MB`,
     kept: highest - before <= maxGrowthMegabytes,

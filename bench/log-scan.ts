@@ -1,9 +1,9 @@
 /**
- * What does a page of one organization's event log cost among millions of foreign blocks, and what
- * does an export of one day cost among all other days? Reports storage pages and milliseconds
+ * What does a page of one organization's event log cost among millions of blocks of others, and
+ * what does an export of one day cost among all other days? Reports storage pages and milliseconds
  * before and after old blocks are joined, compared with a scan of everyone's blocks.
  *
- * BENCH_BLOCKS=1000000,3000000 sets the numbers of foreign blocks.
+ * BENCH_BLOCKS=1000000,3000000 sets the numbers of other blocks.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -60,7 +60,7 @@ const readTenant = () =>
     organizationId: 'org_without',
   });
 
-/** No index applies here, as before the index existed. */
+/** No index applies here, just as before the index existed. */
 const readThroughAll = () =>
   sql`select count(*) from (
     select from event_block where written_by >= '1'::xid8 and organization_id || '' = 'org_without'
@@ -115,7 +115,7 @@ for (const size of sizes) {
 }
 const through = await pagesOf(readThroughAll);
 rows.push({
-  what: `the same page through everybody's blocks, ${foreign} foreign blocks`,
+  what: `the same page through all blocks, ${foreign} of them foreign`,
   figure: `${through.pages} pages, ${through.ms.toFixed(0)} ms`,
 });
 

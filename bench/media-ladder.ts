@@ -91,7 +91,7 @@ const cost = median(times.all) / median(times.program);
 report([
   { what: `first rendition of ${seconds} s of 1080×1920`, figure: figure(times.first) },
   { what: 'as a ratio to the clip', figure: first.toFixed(2), limit: '≤ 1', kept: first <= 1 },
-  { what: `all ${rungs.length} renditions and what belongs to them`, figure: figure(times.all) },
+  { what: `all ${rungs.length} renditions and derived files`, figure: figure(times.all) },
   { what: `first rendition of ${longSeconds} s, in parts`, figure: figure(long.ours) },
   ...(isInstalled
     ? [

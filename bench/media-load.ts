@@ -53,6 +53,6 @@ report([
     limit: `≤ ${maxSlowdown}`,
     kept: ratio <= maxSlowdown,
   },
-  { what: 'ten clips of 6 s at once: playable', figure: `${playable.toFixed(1)} a minute` },
+  { what: 'ten concurrent clips of 6 s: playable', figure: `${playable.toFixed(1)} a minute` },
   { what: 'with all renditions', figure: `${complete.toFixed(1)} a minute` },
 ]);

@@ -1,7 +1,7 @@
 /**
- * How good do our renditions look for their bits? Measures the SSIM of each rung against the source
- * at its size, compared with common default settings: the same rung at a fixed rate equal to the
- * cap. For each AV1 rung it also measures how many bytes it saves over H.264 of equal SSIM. The
+ * How good do our renditions look for their bit rate? Measures the SSIM of each rung against the
+ * source at its size, compared with common default settings: the same rung at a fixed rate equal to
+ * the cap. For each AV1 rung it also measures how many bytes it saves over H.264 of equal SSIM. The
  * packaged FFmpeg has no libvmaf. The comparison needs the `ffmpeg` program.
  */
 import { execFile } from 'node:child_process';
@@ -91,7 +91,7 @@ for (const source of sources) {
   const planned = [ladder.first, ...ladder.remaining].filter((rung) => rung.kind === 'video');
   process.stdout.write(`\n${source}: rung, kbit/s and SSIM of ours, of a fixed rate\n`);
   for (const rung of planned) {
-    // Rungs that a title does not need are not made.
+    // Rungs that a title does not need are not created.
     const made = rungs.find(({ name }) => name === rung.name);
     if (made === undefined) continue;
     const base = made.name === prepared.rungs[0]?.name ? outputDir : completed;

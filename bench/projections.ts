@@ -115,7 +115,7 @@ report([
   },
   { what: 'events projected by four projectors', figure: perSecond(shared.perSecond) },
   {
-    what: 'processor time of an event, four projectors against one',
+    what: 'processor time of an event, four projectors ÷ one',
     figure: `${microseconds(cpuOf(shared))}, ${(cpuOf(shared) / cpuOf(projected)).toFixed(2)} ×`,
   },
 ]);

@@ -69,7 +69,7 @@ async function poll<T>(probe: () => Promise<T | null>): Promise<T> {
 
 type Pair = { ours: Cost; program: Cost };
 
-/** Pairs for one clip: the first rendition, and all of them. */
+/** Pairs of measurements for one clip: the first rendition, and all of them. */
 async function pairsOf(seconds: number): Promise<{ first: Pair[]; all: Pair[] }> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'reelfeed-playable-'));
   const input = path.join(folder, 'clip.mp4');

@@ -132,15 +132,15 @@ const isSame = stored.digest('hex') === expected.digest('hex');
 const grownMegabytes = (highest - before) / 1e6;
 report([
   {
-    what: 'cuts after which it went on where it was',
+    what: 'cuts after which it resumed at the right byte',
     figure: `${resumed} of ${cuts}`,
     limit: `${cuts}`,
     kept: resumed === cuts && wrong === 0,
   },
-  { what: 'answer to the last part', figure: String(status), limit: '204', kept: status === 204 },
-  { what: 'stored bytes are those that were sent', figure: String(isSame), kept: isSame },
+  { what: 'response to the last part', figure: String(status), limit: '204', kept: status === 204 },
+  { what: 'stored bytes equal the sent bytes', figure: String(isSame), kept: isSame },
   {
-    what: 'memory above that before, at most',
+    what: 'maximum memory above the starting point',
     figure: `${grownMegabytes.toFixed(0)} MB`,
     limit: '50 MB',
     kept: grownMegabytes <= 50,

@@ -1,7 +1,7 @@
 /**
- * Are deliveries as fast right after a burst as before it? Measures the time from the commit of an
- * event to its arrival, before and right after 120,000 deliveries of one webhook; the sender runs
- * in this process.
+ * Are deliveries just as fast right after a burst? Measures the time from the commit of an event to
+ * its arrival, before and right after 120,000 deliveries of one webhook; the sender runs in this
+ * process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
@@ -65,7 +65,7 @@ const seconds = (performance.now() - startedAt) / 1_000;
 const after = await measureLags('after');
 report([
   {
-    what: 'deliveries of the burst a second, their commit included',
+    what: 'deliveries/s of the burst, including their commit',
     figure: (burst / seconds).toFixed(0),
   },
   { what: 'before: p50, p99', figure: shown(before) },

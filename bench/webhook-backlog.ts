@@ -69,8 +69,8 @@ report([
     kept: growth <= 32,
   },
   {
-    what: 'resident memory before, at most',
+    what: 'resident memory: initial, maximum',
     figure: `${before.toFixed(0)}, ${most.toFixed(0)} MB`,
   },
-  { what: 'deliveries that came twice', figure: String(repeated), kept: repeated === 0 },
+  { what: 'deliveries received twice', figure: String(repeated), kept: repeated === 0 },
 ]);

@@ -87,9 +87,9 @@ for (const count of [1, 40, 400]) {
   const ratio = at(beside, 0.99) / at(alone, 0.99);
   rows.push(
     { what: `alone: p50, p99`, figure: shown(alone) },
-    { what: `beside ${count} that hang: p50, p99`, figure: shown(beside), kept: stillHung },
+    { what: `alongside ${count} that hang: p50, p99`, figure: shown(beside), kept: stillHung },
     {
-      what: `p99 beside ${count} ÷ alone`,
+      what: `p99 alongside ${count} ÷ alone`,
       figure: ratio.toFixed(2),
       limit: `≤ ${maxRatio}.00`,
       kept: ratio <= maxRatio,

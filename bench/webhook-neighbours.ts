@@ -207,7 +207,7 @@ for (const kind of ['prompt', ...badAnswers, 'tls', 'dns']) {
       if (wanted.length > 0 && !wanted.some((part) => name.includes(part))) return;
       cases.push({ kind, count, origin, url });
     };
-    // Neither gets as far as a path, because it hangs earlier.
+    // Neither reaches a path, because the connection hangs earlier.
     if (kind === 'tls') add('other', `https://127.0.0.1:${silent}/`);
     else if (kind === 'dns') add('other', `https://hangs.example:${bad}/`);
     else {

@@ -109,7 +109,11 @@ function startIn(dataDir: string, keys: Keys, env: Env): Promise<BenchService> {
 
 type Start = (roles: string, more?: Env) => Promise<BenchService>;
 
-/** Makes the service count the events of the three organizations. @returns the keys of `grown` */
+/**
+ * Makes the service count the events of the three organizations.
+ *
+ * @returns the keys of `grown`
+ */
 async function fillWith(start: Start, size: WorldSize) {
   await using service = await start('api,worker', { REELFEED_LEARNING_INTERVAL: '20s' });
   const { db } = service.database;
@@ -331,7 +335,7 @@ async function untilModelled(db: Db): Promise<void> {
   throw new Error('the models of the template were not made');
 }
 
-/** Seeding takes long, so it reports its progress. */
+/** Seeding takes a long time, so it reports its progress. */
 function note(what: string): void {
   process.stderr.write(`${new Date().toISOString().slice(11, 19)} ${what}\n`);
 }

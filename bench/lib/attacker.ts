@@ -19,7 +19,7 @@ const wrongElements = `{"ids":[${'1,'.repeat(499_999)}1]}`;
 
 type Attack = (target: Target) => Promise<unknown>;
 
-/** By description. Each attack continues until its thread is terminated. */
+/** Attacks by description. Each continues until its thread is terminated. */
 const attacks = {
   '4 sockets pipeline 6,000 requests for /openapi.json': (target) =>
     each(4, () => pipelineAgain(target, '/openapi.json', 6_000)),
@@ -63,7 +63,7 @@ export type AttackName = keyof typeof attacks;
 
 export const attackNames = Object.keys(attacks) as AttackName[];
 
-/** Attacks until disposed. */
+/** Attacks until disposed of. */
 export function startAttack(name: AttackName, target: Target): AsyncDisposable {
   const worker = new Worker(new URL(import.meta.url), { workerData: { name, target } });
   return { [Symbol.asyncDispose]: async () => void (await worker.terminate()) };

@@ -1,7 +1,7 @@
 /**
- * A process that posts a body to a URL with plain undici over kept-alive connections until the time
- * is over. Arguments: URL, file of the body, connections, seconds. Prints the posts per second,
- * after one second of warm-up in which connections open and V8 compiles hot code.
+ * A process that posts a body to a URL with plain undici over keep-alive connections until time is
+ * up. Arguments: URL, file of the body, connections, seconds. Prints the posts per second, after
+ * one second of warm-up in which connections open and V8 compiles hot code.
  */
 import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';

@@ -9,5 +9,5 @@ export async function cpuMs(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * tickMs;
 }
 
-/** Linux reports 100 ticks per second to user space, whatever the kernel uses. */
+/** Linux reports 100 ticks per second to user space, regardless of the kernel's own rate. */
 const tickMs = 10;

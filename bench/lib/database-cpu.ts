@@ -41,5 +41,5 @@ function readProcess(pid: string) {
   }
 }
 
-/** Linux reports 100 ticks per second to user space, whatever the kernel uses. */
+/** Linux reports 100 ticks per second to user space, regardless of the kernel's own rate. */
 const tickMs = 10;

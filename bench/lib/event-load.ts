@@ -1,5 +1,5 @@
 /**
- * Posts events over kept-alive connections, each request with fresh ids, and counts the responses.
+ * Posts events over keep-alive connections, each request with fresh ids, and counts the responses.
  * Requests are templates with ids patched in place, so that generating load takes little of the CPU
  * it shares with the server.
  */
@@ -17,7 +17,7 @@ export type EventLoad = {
   seconds: number;
   /** Whether ids are in chronological order (UUIDv7), like those of the client library. */
   orderedIds?: boolean;
-  /** Wait of a connection after a 503; default 0. */
+  /** How long a connection waits after a 503. Default: 0. */
   pauseAfterRefusalMs?: number;
 };
 
@@ -26,7 +26,7 @@ type Answers = {
   stored: number;
   /** 503 with `Retry-After`. */
   refused: number;
-  /** Everything else. */
+  /** All other responses. */
   failed: number;
 };
 
@@ -127,7 +127,7 @@ class RequestTemplate {
       this.#places.push(at);
     }
     this.#isOrdered = load.orderedIds ?? true;
-    // Random prefixes could collide, and the service would count equal events once.
+    // Random prefixes could collide, and the service would count equal events only once.
     this.#connection = connection.toString(16).padStart(4, '0');
   }
 

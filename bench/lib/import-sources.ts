@@ -13,7 +13,7 @@ type Sources = {
   readonly faultUrls: readonly string[];
   /** The `REELFEED_EGRESS_ALLOW` entry for the sources. */
   readonly allow: string;
-  /** The certificate of the authority that signed theirs. */
+  /** The certificate of the authority that signed the certificate of the sources. */
   readonly authority: string;
 };
 

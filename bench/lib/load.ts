@@ -3,7 +3,7 @@ import autocannon from 'autocannon';
 export type LoadResult = { perSecond: number; p50Ms: number; p99Ms: number; failures: number };
 export type Load = {
   url: string;
-  /** Paths that are requested in turn, instead of that of the URL. */
+  /** Paths to request in turn, instead of the URL's own path. */
   paths?: readonly string[];
   key?: string;
   connections: number;
@@ -11,7 +11,7 @@ export type Load = {
   perSecond?: number;
 };
 
-/** GETs URLs over kept-alive connections, as fast as possible or at a fixed rate. */
+/** GETs URLs over keep-alive connections, as fast as possible or at a fixed rate. */
 export async function load({
   url,
   paths,

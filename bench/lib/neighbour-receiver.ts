@@ -1,9 +1,9 @@
 /**
  * A process with two HTTPS receivers, a good one that also serves bad paths and one only for bad
- * paths, and a port whose TLS handshakes hang. Arguments: files of key and certificate. It prints
- * the three ports. `GET /arrivals` returns the deliveries to good paths since the last call, as
- * pairs of event title and arrival time; `GET /used` returns the CPU time and the number of
- * requests to bad paths.
+ * paths, and a port whose TLS handshakes hang. Arguments: files of key and certificate. Prints the
+ * three ports. `GET /arrivals` returns the deliveries to good paths since the last call, as pairs
+ * of event title and arrival time; `GET /used` returns the CPU time and the number of requests to
+ * bad paths.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';

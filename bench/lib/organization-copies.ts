@@ -74,7 +74,7 @@ export async function copyOrganization(
   }
 }
 
-/** Copies the rows of the template to a table of their own, which is read without an index. */
+/** Copies the rows of the template to a separate table, which is read without an index. */
 async function rowsOf(db: Db, table: string, template: string): Promise<RawBuilder<unknown>> {
   const source = sql.table(`template_${table}`);
   await sql`
@@ -85,7 +85,7 @@ async function rowsOf(db: Db, table: string, template: string): Promise<RawBuild
 
 /**
  * Creating indexes afterwards takes a fraction of the time that inserting millions of rows into
- * them would.
+ * them would take.
  */
 async function withoutIndexes(db: Db, table: string, work: () => Promise<void>): Promise<void> {
   const { rows } = await sql<{ drop: string; create: string }>`

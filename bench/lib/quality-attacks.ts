@@ -43,13 +43,13 @@ export async function attackAll(service: BenchService, tenant: Tenant): Promise<
     const change = Math.abs(is - was) / Math.max(was, 1e-9);
     rows.push(
       {
-        what: `attack: ${name}, places of the item`,
+        what: `attack: ${name}, places that the item moved`,
         figure: String(moved),
         limit: '≤ 3',
         kept: moved <= 3,
       },
       {
-        what: `attack: ${name}, the others' median signal`,
+        what: `attack: ${name}, median signal of the others`,
         figure: `${was.toFixed(3)} → ${is.toFixed(3)}`,
         limit: '≤ 5 %',
         kept: change <= 0.05,

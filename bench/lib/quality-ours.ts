@@ -138,7 +138,7 @@ export async function call(
   return answer.json();
 }
 
-/** Waits for the fits that would happen in the night between the days. */
+/** Waits for the fits that would happen during the night between the days. */
 async function untilFitted(service: BenchService, { organizationId }: Tenant): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     const { rows } = await sql<{ isFitted: boolean }>`

@@ -14,7 +14,7 @@ export type Clip = {
   readonly title: string;
   readonly topic: number;
   readonly quality: number;
-  /** Liked at first sight, and soon left. */
+  /** Liked at first sight, but soon left. */
   readonly isBait: boolean;
   readonly tags: readonly string[];
   readonly author: string | null;

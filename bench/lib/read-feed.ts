@@ -2,7 +2,8 @@ import { load, type LoadResult } from './load.ts';
 import type { BenchService } from './service.ts';
 
 /**
- * A busy feed that leaves CPU capacity on one core, so that latencies measure waiting and not load.
+ * A busy feed that leaves some CPU capacity on one core, so that latencies measure waiting rather
+ * than load.
  */
 export const pagesPerSecond = 100;
 

@@ -3,13 +3,13 @@
 export type Row = {
   what: string;
   figure: string;
-  /** The promise, in words. */
+  /** The limit, in words. */
   limit?: string;
-  /** Whether the promise was kept; undefined if there is none. */
+  /** Whether the limit was met; undefined if there is none. */
   kept?: boolean;
 };
 
-/** Prints the table, and makes the process fail if a promise was not kept. */
+/** Prints the table, and makes the process fail if a limit was missed. */
 export function report(rows: readonly Row[]): void {
   const width = Math.max(...rows.map((row) => row.what.length));
   const figureWidth = Math.max(...rows.map((row) => row.figure.length));

@@ -1,7 +1,7 @@
 /**
  * Simulates phones on bad networks: connections that announce a batch of events and send a few
- * bytes at a time, and some that send only headers. When the service ends one, a new one takes its
- * place.
+ * bytes at a time, and some that send only headers. When the service closes one, a new one takes
+ * its place.
  */
 import { connect, type Socket } from 'node:net';
 

@@ -34,7 +34,11 @@ export async function uploadClip(
   return data.id;
 }
 
-/** Waits until `isDone` holds for an item. @throws if its processing fails */
+/**
+ * Waits until `isDone` holds for an item.
+ *
+ * @throws if its processing fails
+ */
 export function settled(
   service: BenchService,
   id: string,

@@ -6,7 +6,7 @@ const warmUp = 30;
 const measured = 200;
 const pauseMs = 50;
 
-/** @returns pairs of a delivery's title and the time its commit was acknowledged */
+/** @returns pairs of a delivery's title and the time at which its commit was acknowledged */
 export async function commitSlowly(peer: Peer, prefix: string): Promise<[string, number][]> {
   const committed: [string, number][] = [];
   for (let n = -warmUp; n < measured; n += 1) {

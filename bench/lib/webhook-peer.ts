@@ -1,8 +1,8 @@
 /**
- * A process that sends as one peer. Its argument is its name, the first line of standard input its
- * options. It prints "ready" and then answers each input line with one line of JSON: `cpu` with the
- * CPU microseconds it has used, `latency` with pairs of title and commit time of deliveries that it
- * commits itself. It exits at the end of its input.
+ * A process that sends as one peer. Its argument is the name of the peer, and the first line of
+ * standard input is its options. It prints "ready" and then answers each input line with one line of
+ * JSON: `cpu` with the CPU microseconds it has used, `latency` with pairs of title and commit time of
+ * deliveries that it commits itself. It exits at the end of its input.
  */
 import { createInterface } from 'node:readline';
 import { commitSlowly } from './webhook-latencies.ts';

@@ -1,9 +1,9 @@
 /**
- * A process: an HTTPS receiver that responds with 204 at once. Arguments: files of key and
- * certificate. It prints its port. `GET /count` returns the number of deliveries, the wall clock
- * time of the latest one, and the number left hanging. `GET /arrivals` returns the arrivals since
- * the last call as pairs of event title and time, which are recorded after `GET /keep`. Requests
- * posted below `/hang` are never answered or counted.
+ * A process that runs an HTTPS receiver, which responds with 204 immediately. Arguments: files of
+ * key and certificate. Prints its port. `GET /count` returns the number of deliveries, the wall
+ * clock time of the latest one, and the number left hanging. `GET /arrivals` returns the arrivals
+ * since the last call as pairs of event title and time, which are recorded after `GET /keep`.
+ * Requests posted below `/hang` are never answered or counted.
  */
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:https';

@@ -29,7 +29,7 @@ const receiverScript = fileURLToPath(new URL('./webhook-receiver.ts', import.met
 
 export type BenchReceiver = AsyncDisposable & {
   url: string;
-  /** Accepts a delivery and never answers. */
+  /** Accepts a delivery but never answers. */
   hangingUrl: string;
   /** The certificate to trust, and its file. */
   ca: string;
@@ -37,7 +37,7 @@ export type BenchReceiver = AsyncDisposable & {
   /** Settings that allow the service to send to it. */
   env: Record<string, string>;
   count(): Promise<{ count: number; lastAt: number; hanging: number }>;
-  /** From now on it reads the bodies, which costs time, and records their titles. */
+  /** From now on, it reads the bodies, which takes time, and records their titles. */
   keepArrivals(): Promise<unknown>;
   /** Arrivals since the last call. */
   arrivals(): Promise<[title: string, at: number][]>;
@@ -189,7 +189,11 @@ export async function fillLine(
   `.execute(db);
 }
 
-/** Waits until the receiver has `target` deliveries. @returns how many it has, and since when */
+/**
+ * Waits until the receiver has `target` deliveries.
+ *
+ * @returns how many it has, and since when
+ */
 export async function waitForCount(
   receiver: BenchReceiver,
   target: number,

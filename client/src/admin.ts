@@ -16,7 +16,7 @@ import { newUuid7 } from './uuid7.ts';
 export type AdminOptions = ConnectionOptions & {
   /** A secret key (`rf_sk_…`). It permits every call: keep it on your server. */
   readonly secretKey: string;
-  /** Retries for network errors, 408, 425, 429 and 503. Default 3. */
+  /** Retries for network errors, 408, 425, 429 and 503. Default: 3. */
   readonly maxRetries?: number | undefined;
 };
 
@@ -96,7 +96,7 @@ export function createAdmin(options: AdminOptions): Admin {
 
 /**
  * Like `createAdmin`, for a page on the service's own origin. Its session cookie authenticates the
- * calls, and the header proves their origin, because a page of another origin cannot send it.
+ * calls, and the header proves their origin, because a page on another origin cannot send it.
  */
 export function createSessionAdmin(options: Omit<AdminOptions, 'secretKey'>): Admin {
   return adminOver({
@@ -120,7 +120,7 @@ function adminOver(transport: RetryingTransport): Admin {
     upload: (file: Blob, options: AdminUpload) => uploadFile(transport, file, options),
     each: (path: string, call: Call = {}) => readPages(transport, path, call),
   };
-  // `Admin` is typed by the API description; here all calls share one implementation.
+  // `Admin` is typed by the API description. Here, all calls share one implementation.
   return calls as unknown as Admin;
 }
 

@@ -3,10 +3,11 @@
  * same result. Nothing is stored, and only the inputs below can change a unit's variant.
  *
  * Two independent hashes of the unit decide. The gate decides whether the unit takes part: it does
- * if its position in [0, 1) lies in one of the experiment's ranges. The split decides the variant.
+ * if its position in [0, 1) is in one of the experiment's ranges. The split decides the variant.
  * With a single hash, the units that enter first would all get the first variant.
  *
- * 1. Growing a range adds units and moves none, because the split does not depend on the ranges.
+ * 1. Growing a range adds units without moving any, because the split does not depend on the
+ *    ranges.
  * 2. Experiments with different salts are independent of each other.
  * 3. A variant without traffic is never assigned; the last one with traffic absorbs rounding.
  */
@@ -32,7 +33,7 @@ export type AssignmentPlan = {
   /** Mutually exclusive experiments share this salt and have ranges that do not overlap. */
   readonly gateSalt: string;
   readonly splitSalt: string;
-  /** Parts of [0, 1), including the lower bound and excluding the upper one. */
+  /** Parts of [0, 1). The lower bound is included, the upper bound excluded. */
   readonly ranges: readonly (readonly [from: number, to: number])[];
   readonly variants: readonly { readonly id: string; readonly traffic: number }[];
   readonly targeting: Targeting;

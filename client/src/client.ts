@@ -47,7 +47,7 @@ export type {
 
 export type ReelfeedOptions = ServiceOptions &
   Viewer & {
-    /** Retries for network errors, 408, 425, 429 and 503. Default 3. */
+    /** Retries for network errors, 408, 425, 429 and 503. Default: 3. */
     readonly maxRetries?: number | undefined;
   };
 
@@ -64,8 +64,8 @@ export type Reelfeed = {
   /** Reads settings and flags for the viewer. Throws like `feed`. */
   config(query?: ConfigQuery): Promise<ClientConfig>;
   /**
-   * Gets addresses that play a protected item. Throws like `feed`; `NOT_PROTECTED` for an item
-   * whose own addresses play.
+   * Gets addresses that play a protected item. Throws like `feed`, and `NOT_PROTECTED` for an item
+   * whose own addresses can be played.
    */
   playbackToken(
     contentId: string,

@@ -3,7 +3,7 @@ import { signatureOf, type Viewer } from './feed.ts';
 import { getJson, type RetryingTransport } from './request.ts';
 import { type ExperimentAssignment } from './types.ts';
 
-/** The viewer's configuration: base values, overlaid by the viewer's variants. */
+/** The viewer's configuration: base values, overridden by the viewer's variants. */
 export type ClientConfig = {
   /** Scalars by dotted key. */
   readonly settings: Readonly<Record<string, string | number | boolean>>;

@@ -15,9 +15,9 @@ export type ReelfeedErrorFields = {
 };
 
 /**
- * A call that finally failed. `code` is the service's own (`UNAUTHORIZED`, `RATE_LIMITED`, …) or
- * one of the client's: `NETWORK_ERROR` and `TIMEOUT` if no response arrived, `INVALID_RESPONSE` if
- * the response was not the service's. `status` is null if there was no response.
+ * A call that failed after all retries. `code` is the service's (`UNAUTHORIZED`, `RATE_LIMITED`, …)
+ * or one of the client's: `NETWORK_ERROR` and `TIMEOUT` if no response arrived, `INVALID_RESPONSE`
+ * if the response did not come from the service. `status` is null if there was no response.
  */
 export class ReelfeedError extends Error {
   override readonly name = 'ReelfeedError';
@@ -45,7 +45,7 @@ export class ReelfeedError extends Error {
   }
 }
 
-/** Temporary 4xx rejections: the request came too slowly, too early or too often. */
+/** Temporary 4xx rejections: the request was too slow, too early or too frequent. */
 export function isTransientStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429;
 }

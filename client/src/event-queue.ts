@@ -7,7 +7,7 @@ export type QueuedEvent = {
   readonly event: TrackedEvent;
   readonly json: string;
   readonly sizeBytes: number;
-  /** In the order of adding. */
+  /** In the order in which they were added. */
   readonly sequence: number;
   /** On the monotonic clock. */
   readonly addedAtMs: number;
@@ -81,7 +81,7 @@ export class EventQueue {
       const json = JSON.stringify(event);
       const sizeBytes = encoder.encode(json).length;
       this.#sizeBytes += sizeBytes - queued.sizeBytes;
-      // Replaces the value but keeps its place in the order.
+      // Replaces the value but keeps its position in the order.
       this.#events.set(eventId, { ...queued, event, json, sizeBytes });
     }
   }
@@ -95,7 +95,7 @@ export class EventQueue {
 
   /**
    * The oldest events in one of `states` that fit into one request. An event that exceeds the limit
-   * goes alone, so that the service rejects it.
+   * is sent alone, so that the service rejects it.
    */
   batch(states: readonly EventState[], maxBytes = batchBounds.sizeBytes): QueuedEvent[] {
     const batch: QueuedEvent[] = [];

@@ -1,4 +1,6 @@
-/** Proves that events reach the real service exactly once, whatever happens to the requests. */
+/**
+ * Proves that events reach the real service exactly once, no matter what happens to the requests.
+ */
 import assert from 'node:assert/strict';
 import { type ServerResponse } from 'node:http';
 import { test } from 'node:test';

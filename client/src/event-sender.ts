@@ -42,24 +42,24 @@ export type EventSenderOptions = ServiceOptions &
     /** Your server's signature of `userId`, by a viewer key. */
     readonly userSignature?: string | undefined;
     /**
-     * If omitted, generated once and stored by the browser. Null: events name no device unless they
-     * do so themselves.
+     * If omitted, it is generated once and stored by the browser. Null: events name no device
+     * unless they specify one themselves.
      */
     readonly deviceId?: string | null | undefined;
     /**
-     * If omitted, generated for each visit. Null: events name no session unless they do so
-     * themselves.
+     * If omitted, it is generated for each visit. Null: events name no session unless they specify
+     * one themselves.
      */
     readonly sessionId?: string | null | undefined;
-    /** Flushes as soon as this many events are queued (1–100). Default 10. */
+    /** Flushes as soon as this many events are queued (1–100). Default: 10. */
     readonly batchSize?: number | undefined;
-    /** Maximum time to wait for more events, in milliseconds. Default 5,000. */
+    /** Maximum time to wait for more events, in milliseconds. Default: 5,000. */
     readonly batchInterval?: number | undefined;
-    /** Whether to send queued events when the page is hidden or left. Default true. */
+    /** Whether to send queued events when the page is hidden or left. Default: true. */
     readonly flushOnBackground?: boolean | undefined;
     /**
      * Maximum number of waiting events, which are also limited to 2 MiB. Beyond this, the oldest
-     * are dropped. Default 1,000.
+     * are dropped. Default: 1,000.
      */
     readonly maxWaiting?: number | undefined;
     /** Stores unacknowledged events for the next sender. */
@@ -169,8 +169,8 @@ export class EventSender {
 
   /**
    * Sends queued events without waiting for more. Resolves once everything tracked before is
-   * acknowledged, however long that takes. Throws the signal's reason once it is aborted, and an
-   * `Error` if the sender is closed before.
+   * acknowledged, no matter how long that takes. Throws the signal's reason once it is aborted, and
+   * an `Error` if the sender is closed first.
    */
   async flush(signal?: AbortSignal): Promise<void> {
     throwIfAborted(signal);
@@ -195,15 +195,15 @@ export class EventSender {
 
   /**
    * Writes unacknowledged events to the storage now. Pages do this automatically when they are
-   * hidden; an app calls it when it moves to the background.
+   * hidden; an app should call this when it moves to the background.
    */
   save(): void {
     this.#keeper.save();
   }
 
   /**
-   * Sends queued events, trying each once more. Those still unacknowledged are kept in the storage,
-   * or dropped without one. Later events are dropped.
+   * Sends queued events, trying each once more. Events that are still unacknowledged are kept in
+   * the storage, or dropped if there is none. Later events are dropped.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -319,11 +319,11 @@ export class EventSender {
   #onHidden(): void {
     this.#keeper.save();
     const { flushOnBackground = true, storage } = this.#options;
-    // With a storage, events can wait for the end of the pause; without one this is the last
+    // With a storage, events can wait for the end of the pause. Without one, this is the last
     // chance.
     const canWait = storage !== undefined && this.#pace.pauseMs > 0;
     if (flushOnBackground && !canWait) this.#handOver();
-    // Events that were handed over are no longer due.
+    // Events that were passed to the browser are no longer due.
     this.#schedule();
   }
 

@@ -24,7 +24,7 @@ export type EventService = {
   readonly stored: StoredEvents;
   /** The ids of events stored since the last call. */
   readonly storedIds: () => Promise<string[]>;
-  /** A sender to the service, or to `baseUrl`, that is closed with the test. */
+  /** A sender to the service, or to `baseUrl`, that is closed at the end of the test. */
   readonly startSender: (context: TestContext, options?: Partial<EventSenderOptions>) => Heard;
   readonly like: (fields?: Partial<EngagementEvent>) => EngagementEvent;
 };

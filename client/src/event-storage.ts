@@ -3,13 +3,13 @@ import { type TrackedEvent } from './events.ts';
 import { newUuid7 } from './uuid7.ts';
 
 /**
- * Stores events beyond the life of a page or process. Both calls are synchronous, because a closing
- * page does not wait. The text has one JSON event per line.
+ * Stores events beyond the lifetime of a page or process. Both calls are synchronous, because a
+ * closing page does not wait. The text has one JSON event per line.
  */
 export type EventStorage = {
   /** The last saved text, or null if there is none. Called once. */
   load(): string | null;
-  /** Replaces the stored text. An empty text means that nothing is waiting. */
+  /** Replaces the stored text. An empty text means that no events are waiting. */
   save(text: string): void;
 };
 
@@ -17,8 +17,8 @@ const saveDelayMs = 1_000;
 
 /**
  * Stores events in a browser's localStorage. Each sender has its own entry, so that concurrently
- * open pages don't overwrite each other, and a new one takes over the entries it finds. Events of a
- * page that is still open may therefore be sent twice; they count once.
+ * open pages don't overwrite each other, and a new sender takes over the entries it finds. Events
+ * of a page that is still open may therefore be sent twice; they count once.
  */
 export function localEventStorage(name = 'reelfeed.events'): EventStorage {
   const ownPlace = `${name}.${newUuid7()}`;

@@ -90,7 +90,7 @@ type EventOf<Kind extends EventKind> = EventViewer & {
   readonly data: EventDataByKind[Kind] & CommonData;
 };
 
-/** Kinds without required fields of their own. */
+/** Kinds whose `data` has no required fields. */
 type BareKind = {
   [Kind in EventKind]: object extends EventDataByKind[Kind] ? Kind : never;
 }[EventKind];

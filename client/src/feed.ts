@@ -49,7 +49,7 @@ export async function* readFeedPages(
 }
 
 export type SimilarQuery = {
-  /** 1 to 50; default 20. */
+  /** 1 to 50. Default: 20. */
   readonly limit?: number | undefined;
   /** The viewer's country, ISO 3166-1 alpha-2. */
   readonly country?: string | undefined;

@@ -16,7 +16,7 @@ export function watchPage(actions: { hidden(): void; shown(): void }, signal: Ab
 
 /**
  * Sends a text from a page that may close at any time. The promise settles if the page survives.
- * Returns `beaconed` if there will be no response, and null if it could not be sent.
+ * Resolves to `beaconed` if there will be no response, and to null if it could not be sent.
  */
 export function sendFromEndingPage(
   transport: Transport,

@@ -5,7 +5,7 @@ import { type AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { atEnd } from '../../server/test/database.ts';
 
-/** The fate of a request: it gets the service's response, loses it, or gets another one. */
+/** What happens to a request: it gets the service's response, gets none, or gets another one. */
 export type Passage = 'pass' | 'lose answer' | ((response: ServerResponse) => void);
 
 export type Relay = {

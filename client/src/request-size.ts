@@ -24,6 +24,6 @@ export class RequestSize {
   }
 }
 
-/** A single larger event is sent alone. */
+/** A single event that is larger is sent alone. */
 const leastBytes = 500;
 const growthBytes = 2_000;

@@ -38,7 +38,7 @@ export function getJson(
 
 /**
  * Sends a request that may safely be repeated. Network errors, 408, 425, 429 and 503 are retried
- * with back-off, never sooner than `Retry-After`; so is the 409 that means that the first attempt
+ * with back-off, never sooner than `Retry-After`, as is the 409 that means that the first attempt
  * is still in progress. Every other rejection is final. Throws `ReelfeedError`, or the signal's
  * reason once it is aborted.
  */
@@ -84,8 +84,8 @@ export function postJson(transport: Transport, path: string, json: string): Prom
 }
 
 /**
- * Like `postJson`, for a page that may close at any time: the browser continues sending. It is sent
- * as text with the key in the URL, because a request that first needs a preflight would be lost.
+ * Like `postJson`, for a page that may close at any time: the browser continues sending. The body
+ * is sent as text with the key in the URL, because a request that needs a preflight would be lost.
  */
 export function postBeforeEnd(transport: Transport, path: string, json: string): Promise<unknown> {
   const url = addressWithKey(transport, path);

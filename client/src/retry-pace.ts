@@ -1,7 +1,7 @@
 import { backoffMs, type Transport } from './transport.ts';
 
 const maxBackoffMs = 30_000;
-/** The maximum pause, whatever the service asks for: an app may run for months. */
+/** The maximum pause, no matter what the service asks for, because an app may run for months. */
 const maxPauseMs = 3_600_000;
 
 /**

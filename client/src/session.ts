@@ -1,6 +1,6 @@
 /**
  * For pages on the service's own origin, such as the console: the whole API, authenticated by the
- * session cookie. Contains no key and nothing from Node.
+ * session cookie. Contains no key, and uses nothing from Node.
  */
 export { createSessionAdmin, type Admin } from './admin.ts';
 export type {

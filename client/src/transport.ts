@@ -7,9 +7,11 @@ export type ConnectionOptions = {
   readonly baseUrl: string | URL;
   /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Timeout of one attempt in milliseconds. Default 10,000. */
+  /** Timeout of one attempt in milliseconds. Default: 10,000. */
   readonly timeoutMs?: number | undefined;
-  /** First pause between attempts in milliseconds, doubled for each further one. Default 300. */
+  /**
+   * First pause between attempts in milliseconds. It doubles for each further one. Default: 300.
+   */
   readonly retryDelayMs?: number | undefined;
 };
 
@@ -26,7 +28,7 @@ export type Transport = {
   readonly fetch: typeof fetch;
   /** Timeout of one attempt, including its body. */
   readonly timeoutMs: number;
-  /** First pause between attempts; it doubles and has random jitter. */
+  /** First pause between attempts. It doubles and has random jitter. */
   readonly retryDelayMs: number;
 };
 
@@ -47,7 +49,7 @@ export function openTransport(options: ConnectionOptions, key: string, keyName: 
   if (baseUrl.protocol !== 'https:' && baseUrl.protocol !== 'http:') {
     throw new TypeError(`baseUrl must start with http:// or https://, not ${baseUrl.protocol}`);
   }
-  // Without the trailing slash, the last part of a path would be replaced instead of extended.
+  // Without the trailing slash, the last part of a path would be replaced rather than extended.
   if (!baseUrl.pathname.endsWith('/')) baseUrl.pathname += '/';
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new TypeError(`${keyName} must be printable ASCII without spaces.`);
@@ -63,8 +65,8 @@ export function openTransport(options: ConnectionOptions, key: string, keyName: 
 }
 
 /**
- * The pause after a number of earlier failures. Full jitter would let some clients retry at once;
- * half jitter still spreads clients that failed together.
+ * The pause after a number of previous failures. With full jitter, some clients would retry
+ * immediately; half jitter still spreads out clients that failed together.
  */
 export function backoffMs(transport: Transport, failuresBefore: number, longestMs: number): number {
   const ceilingMs = Math.min(longestMs, transport.retryDelayMs * 2 ** failuresBefore);

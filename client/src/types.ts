@@ -38,7 +38,7 @@ export type RankingExplanation = {
   readonly signals: Readonly<Record<string, number>>;
   /** With the objective `weights`, score = Σ weight·signal / Σ weight. */
   readonly weights: Readonly<Record<string, number>>;
-  /** The contribution of each signal and of anything else; they sum to the score. */
+  /** The contribution of each signal and of other factors; they sum to the score. */
   readonly contributions?: Readonly<Record<string, number>>;
   readonly reasons: readonly string[];
 };
@@ -119,7 +119,7 @@ export type FeedPage = {
   /** Pass this back to read the next page; null on the last one. */
   readonly nextCursor: string | null;
   readonly hasMore: boolean;
-  /** Identifies the order that was fixed by page 1; impressions send it back. */
+  /** Identifies the order that was fixed by page 1. Impressions send it back. */
   readonly feedId: string | null;
   /** True if there is currently nothing more for this viewer. */
   readonly exhausted: boolean;

@@ -22,7 +22,10 @@ import { pause } from '../../server/test/waiting.ts';
 const service = await startService({});
 const file = await openAsBlob(await mediaSample('faststart.mp4'));
 
-/** A proxy to the service that breaks requests after the given numbers of bytes, one per number. */
+/**
+ * A proxy to the service that breaks requests after the given numbers of bytes, one number per
+ * request.
+ */
 async function startBreakingWay(breakAfterBytes: number[]): Promise<string> {
   const { hostname, port } = new URL(service.url);
   const server = createServer((client) => {

@@ -29,18 +29,18 @@ export type UploadOptions = {
   readonly signal?: AbortSignal | undefined;
   /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined;
-  /** Consecutive failures without progress before the call gives up. Default 8. */
+  /** Consecutive failures without progress before the call gives up. Default: 8. */
   readonly maxRetries?: number | undefined;
-  /** First pause after a failure in milliseconds, doubled up to 15 s. Default 500. */
+  /** First pause after a failure in milliseconds, doubled up to 15 s. Default: 500. */
   readonly retryDelayMs?: number | undefined;
-  /** Timeout of one part in milliseconds. Default 120,000. */
+  /** Timeout of one part in milliseconds. Default: 120,000. */
   readonly timeoutMs?: number | undefined;
 };
 
 const minPartBytes = 256 * 1024;
 const firstPartBytes = 1024 * 1024;
 const maxPartBytes = 32 * 1024 * 1024;
-/** A part that took less time is followed by one of twice its length. */
+/** A part that takes less time than this is followed by one of twice its length. */
 const quickPartMs = 2_000;
 const maxPauseMs = 15_000;
 

@@ -13,7 +13,7 @@ test('ids are UUIDs of version 7, in order, with the moment in front', () => {
   assert.equal(new Set(ids).size, ids.length);
   const momentOf = (id = ''): number => Number.parseInt(id.replace('-', '').slice(0, 12), 16);
   assert(momentOf(ids[0]) >= before);
-  // A millisecond holds at least 2,048 ids; further ones borrow from the next.
+  // A millisecond holds at least 2,048 ids. Further ids borrow from the next millisecond.
   assert(momentOf(ids.at(-1)) <= after + 10);
 });
 

@@ -2,8 +2,8 @@ let lastMs = 0;
 let sequence = 0;
 
 /**
- * A UUIDv7 (RFC 9562), later than all that were generated here before: the service's ledger of ids
- * is fastest with ordered ids. Unlike `crypto.randomUUID`, it needs no secure origin.
+ * A UUIDv7 (RFC 9562) that is later than all previous ones generated here, because the service's
+ * ledger of ids is fastest with ordered ids. Unlike `crypto.randomUUID`, it needs no secure origin.
  */
 export function newUuid7(): string {
   const bytes = randomBytes();
@@ -18,8 +18,8 @@ export function newUuid7(): string {
 }
 
 /**
- * The 12 bits after the milliseconds start at a random value in each, leaving at least half of the
- * range for counting.
+ * The 12 bits after the milliseconds start at a random value in each millisecond, leaving at least
+ * half of the range for counting.
  */
 function advance(random: number): void {
   const nowMs = Date.now();

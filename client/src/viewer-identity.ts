@@ -2,7 +2,7 @@ import { isRecord } from './errors.ts';
 import { type EventViewer } from './events.ts';
 import { newUuid7 } from './uuid7.ts';
 
-/** Ids given to a sender; null omits that kind of id from its events. */
+/** Ids given to a sender. Null omits that kind of id from its events. */
 export type GivenIds = {
   readonly userId?: string | undefined;
   readonly userSignature?: string | undefined;
@@ -13,8 +13,8 @@ export type GivenIds = {
 type Ids = Pick<EventViewer, 'userId' | 'deviceId' | 'sessionId'>;
 
 /**
- * The viewer's ids. Ids not given by the app are generated: the device's is stored in
- * `localStorage` together with the logged-in user, the session's in `sessionStorage`. Without such
+ * The viewer's ids. Ids not given by the app are generated: the device id is stored in
+ * `localStorage` together with the logged-in user, the session id in `sessionStorage`. Without such
  * storage, as in Node, they last as long as the sender.
  */
 export class ViewerIdentity {
@@ -69,7 +69,7 @@ export class ViewerIdentity {
     const { userId, deviceId, sessionId } = this.#ids;
     const given = this.#given;
     if (given.deviceId === undefined) {
-      // The app itself remembers a user given in the options.
+      // The app itself remembers a user that it gave in the options.
       const isGiven = userId === given.userId;
       write('localStorage', deviceEntry, {
         deviceId,

@@ -1,6 +1,6 @@
 /**
  * For servers that receive webhooks: verifies that a request comes from the service, and returns
- * its content. Needs Node's crypto and must not run in a browser, where no secret may be.
+ * its content. Needs Node's crypto, and must not run in a browser, where secrets must never be.
  */
 import { Buffer } from 'node:buffer';
 import { createHmac, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto';
@@ -44,7 +44,7 @@ export type WebhookEventData = {
     totalItems: number;
     readyItems: number;
     failedItems: number;
-    /** Without those that have since been deleted. */
+    /** Excludes items that have since been deleted. */
     items: {
       contentId: string;
       externalId: string | null;
@@ -128,7 +128,7 @@ export type WebhookEventData = {
     alertId: string;
     name: string;
     state: 'opened' | 'resolved';
-    /** `changed`, `paused`: somebody has changed or deleted the alert. */
+    /** `changed`, `paused`: someone has changed or deleted the alert. */
     reason: 'breached' | 'recovered' | 'changed' | 'paused';
     report: 'overview' | 'quality' | 'engagement';
     metric: string;
@@ -208,9 +208,11 @@ export type WebhookEvent<Data = unknown> = {
    * The id of the event, the same for each webhook that receives it. Payload version 2 and later.
    */
   readonly id?: string;
-  /** Not a real event: a test delivery, or an event that was triggered manually. */
+  /** Not a real event, but a test delivery or an event that was triggered manually. */
   readonly test?: true;
-  /** The same on every attempt. A delivery may arrive more than once: use it to skip duplicates. */
+  /**
+   * The same on every attempt. A delivery may arrive more than once: use this to skip duplicates.
+   */
   readonly deliveryId: string;
 };
 

@@ -1,6 +1,6 @@
 import { type Texts } from './texts.ts';
 
-/** Compares by value, because frameworks set an inline object anew at each rendering. */
+/** Compares by value, because frameworks set an inline object again on each render. */
 export function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean {
   const [one, other] = [new Map(Object.entries(texts)), new Map(Object.entries(others))];
   if (one.size !== other.size) return false;
@@ -34,7 +34,7 @@ const sheets = new Map<string, CSSStyleSheet>();
 
 /**
  * A constructed style sheet needs no permission from a page's content security policy. Safari
- * before 16.4 has none and loads the same styles as a file.
+ * before 16.4 lacks this API and loads the same styles as a file.
  */
 export function addStyles(root: ShadowRoot, css: string, file: string): void {
   if ('adoptedStyleSheets' in root) {

@@ -15,7 +15,7 @@ import { defaultTexts, type Texts } from './texts.ts';
 import { type ArticleCard, type ReelfeedFeedElement, type ReelfeedItem } from './types.ts';
 import wideCss from './styles/wide.css';
 
-/** The module can be imported outside a browser, such as for server-side rendering. */
+/** The module can be imported outside a browser, for example for server-side rendering. */
 const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement);
 const styles = [playerCss, picturesCss, slideCss, menuCss, screensCss, wideCss, compactCss].join(
   '\n',
@@ -93,7 +93,7 @@ export class ReelfeedFeed extends Base implements ReelfeedFeedElement {
     if (before !== after) this.#restartSoon();
   }
 
-  /** Frameworks set attributes one after another; a single start is enough for all of them. */
+  /** Frameworks set attributes one after another. A single start is enough for all of them. */
   #restartSoon(): void {
     if (!this.isConnected || this.#isDue) return;
     this.#isDue = true;

@@ -82,7 +82,7 @@ export class ReelfeedShelf extends Base implements ReelfeedShelfElement {
     const { texts, getToken, articleCard } = this;
     Object.assign(feed, { texts, getToken, articleCard });
     for (const kind of ['reelfeed-event', 'reelfeed-slide'] as const) {
-      // They bubble only as far as the shadow root of the shelf.
+      // These events bubble only as far as the shadow root of the shelf.
       feed.addEventListener(kind, ({ detail }: CustomEvent<unknown>) =>
         this.dispatchEvent(new CustomEvent(kind, { detail, bubbles: true })),
       );
@@ -129,7 +129,7 @@ export class ReelfeedShelf extends Base implements ReelfeedShelfElement {
     });
   }
 
-  /** A shelf that can't be filled takes no space; an `error` event informs the page. */
+  /** A shelf that can't be filled takes up no space. An `error` event informs the page. */
   async #fill(): Promise<void> {
     this.#reading.abort();
     this.#reading = new AbortController();

@@ -38,7 +38,7 @@ function draw(name: ElementName, props: Given, emit: Emit, overlay: unknown) {
     name,
     {
       ...attributesOf(props),
-      // The dot sets a property instead of an attribute; server-side rendering omits it.
+      // The dot sets a property instead of an attribute. Server-side rendering omits it.
       '.texts': texts ?? {},
       '.getToken': getToken ?? null,
       '.articleCard': articleCard ?? null,

@@ -14,7 +14,7 @@ import { slidesOf, type OnBroken, type Slide } from './slides.ts';
  * 1. At most one page is being read.
  * 2. An id is in the list at most once.
  * 3. Slides keep their order; new ones are only added at the end.
- * 4. The linked item comes first, however long it takes to load; pages wait for it.
+ * 4. The linked item comes first, no matter how long it takes to load; pages wait for it.
  */
 export type FeedPhase =
   | { readonly name: 'idle' | 'loading' | 'ended' }

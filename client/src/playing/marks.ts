@@ -4,12 +4,12 @@ import { type Store } from './store.ts';
 const keptItems = 1000;
 /** Number of users per browser whose marks are kept, most recent first. */
 const keptUsers = 8;
-/** Number of unconfirmed changes that are kept; without a signature none is ever confirmed. */
+/** Number of unconfirmed changes that are kept. Without a signature, none is ever confirmed. */
 const keptChanges = 50;
 
 /**
- * Time for which a change overrides an older response of the service, counted from when it was made
- * or the page was reopened: its event may still be queued.
+ * How long a change overrides an older response of the service, counted from when it was made or
+ * the page was reopened, because its event may still be queued.
  */
 const changeStandsMs = 60_000;
 
@@ -65,8 +65,8 @@ export class Marks {
   }
 
   /**
-   * Applies the service's response: which of the items `asked` are marked. Changes it can't know
-   * yet are kept.
+   * Applies the service's response, which says which of the items `asked` are marked. Changes that
+   * it can't know about yet are kept.
    */
   take(asked: readonly string[], marked: readonly string[]): void {
     for (const id of asked) {

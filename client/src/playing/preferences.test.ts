@@ -1,5 +1,6 @@
 /**
- * Tests which sound, volume and caption preferences are remembered, whatever the storage contains.
+ * Tests which sound, volume and caption preferences are remembered, no matter what the storage
+ * contains.
  */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';

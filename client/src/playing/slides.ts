@@ -23,7 +23,7 @@ export type OnBroken = (item: { readonly id: string }, error: unknown) => void;
 /**
  * The slides of one feed item: none if it cannot be played here (a stream that has not begun,
  * unless `announced`; a carousel without pictures), several for a video carousel, otherwise one. A
- * malformed item has none either; the others of its page or carousel are not affected.
+ * malformed item has none either; other items of its page or carousel are not affected.
  */
 export function slidesOf(item: FeedItem, onBroken: OnBroken, announced = false): Slide[] {
   if (announced && item.liveStreamStatus === 'idle') {
@@ -53,7 +53,9 @@ function attempt(item: FeedItem, onBroken: OnBroken, make: () => Slide[]): Slide
 
 const noEngagement = { views: 0, likes: 0, shares: 0, saves: 0 };
 
-/** The service may have a different version than the player: a clip plays even without counts. */
+/**
+ * The service may be of a different version than the player, so a clip plays even without counts.
+ */
 function slideOf(item: FeedItem): Slide[] {
   const counted = { ...item, engagement: { ...noEngagement, ...item.engagement } };
   return item.contentType === 'carousel' ? pictureSlide(counted) : videoSlide(counted);

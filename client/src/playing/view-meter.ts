@@ -16,7 +16,7 @@ export type Sample = {
 
 /** Watched seconds between two progress events. */
 const progressSeconds = 5;
-/** A shorter stop is a late frame, which nobody notices. */
+/** A shorter stop is just a late frame, which nobody notices. */
 const shortestStallMs = 100;
 /** Maximum lead of a position over the clock between two samples of smooth playback. */
 const clockSlackSeconds = 0.25;
@@ -84,7 +84,10 @@ export class ViewMeter {
     this.#track({ event: 'error', contentId, data });
   }
 
-  /** Start-up time runs while the player is asked to play; having to press a button stops it. */
+  /**
+   * Startup time runs while the player is asked to play; it stops if the viewer first has to press
+   * a button.
+   */
   #noteStart({ atMs, paused }: Sample): void {
     if (this.#hasStarted) return;
     this.#hasBeenPaused ||= paused;

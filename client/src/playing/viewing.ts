@@ -7,7 +7,7 @@ import { ViewMeter, type Sample } from './view-meter.ts';
 /** Why a clip can't be played. */
 export type PlaybackFailure = { readonly code: string; readonly message: string };
 
-/** The viewer's route to a slide. */
+/** How the viewer reached a slide. */
 export type Arrival = {
   /** Place in the feed, starting at 0. */
   readonly position: number;
@@ -38,7 +38,7 @@ export class Viewing {
     this.#track = track;
   }
 
-  /** Call when a page was read; impressions name the feed they belong to. */
+  /** Must be called when a page has been read. Impressions name the feed that they belong to. */
   noteFeed(feedId: string | null): void {
     this.#feedId = feedId;
   }
@@ -88,7 +88,7 @@ export class Viewing {
     this.#meter?.pause(performance.now());
   }
 
-  /** Reports that the active clip could not be played. The same failure is reported once. */
+  /** Reports that the active clip could not be played. The same failure is reported only once. */
   fail(failure: PlaybackFailure | null): void {
     if (failure === null || failure === this.#toldFailure) return;
     this.#toldFailure = failure;

@@ -4,7 +4,7 @@ import { type Slide } from '@reelfeed/client/playing';
 
 /** Number of slides on each side of the active one that have content; the rest are empty. */
 const mountedEachSide = 2;
-/** Without a scroll event for this long, the column is at rest. */
+/** Without a scroll event for this long, the column is considered to be at rest. */
 const settledMs = 160;
 
 /** The direction of swipes. */
@@ -12,9 +12,9 @@ export type Axis = 'vertical' | 'horizontal';
 
 export type ColumnEvents = {
   readonly axis: Axis;
-  /** Nothing outside the column can have the focus, so it may take it. */
+  /** Nothing outside the column can have the focus, so the column may take it. */
   readonly ownsPage: boolean;
-  /** Builds the content of a slide that comes near. */
+  /** Builds the content of a slide that has come near. */
   makeView(article: HTMLElement, slide: Slide): ItemView;
   /** Called if a slide could not be built; its place stays empty. */
   broken(slide: Slide, error: unknown): void;
@@ -100,7 +100,7 @@ export class Column {
   }
 
   /**
-   * Moves by whole slides. Quick presses add up: they count from the target of the current
+   * Moves by whole slides. Quick presses add up, because they count from the target of the current
    * movement.
    */
   step(offset: number): void {

@@ -30,7 +30,7 @@ export class FeedPages {
 
   /**
    * The linked item. Null without a link, or if the item may not be watched or can't be read; the
-   * feed plays anyway.
+   * feed then plays without it.
    */
   readLinked(id: string | null): Promise<FeedItem | null> | null {
     this.#linkedIds = [];
@@ -71,7 +71,7 @@ export class FeedPages {
   }
 }
 
-/** A page that contains only this item and has no successor. */
+/** A page that contains only this item and has no next page. */
 function pageOf(item: FeedItem): FeedPage {
   const none = { nextCursor: null, hasMore: false, feedId: null, exhausted: false };
   return { ...none, items: [item], experiments: [], requestId: null };

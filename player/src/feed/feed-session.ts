@@ -23,8 +23,8 @@ import { type Texts } from '../texts.ts';
 import { type ArticleCard } from '../types.ts';
 
 /**
- * Polling intervals of an empty feed, so that the first clip appears by itself: starts with the
- * first interval and doubles it up to the longest.
+ * Polling intervals of an empty feed, so that the first clip appears without a reload: starts with
+ * the first interval and doubles it up to the longest.
  */
 const firstEmptyPollMs = 5_000;
 const longestEmptyPollMs = 30_000;
@@ -45,7 +45,7 @@ export type SessionOptions = {
   /** The only item to play; null for a feed. */
   readonly contentId: string | null;
   readonly axis: Axis;
-  /** The viewer's route to the first item. */
+  /** How the viewer reached the first item. */
   readonly entryPoint: 'share' | 'direct';
   readonly articleCard: () => ((item: FeedItem) => ArticleCard | null) | null;
   /** An address with the placeholder `{id}` for an item's id; null for the service's own page. */
@@ -53,7 +53,7 @@ export type SessionOptions = {
   /** Whether the element is the whole page and reads the key and the item from its address. */
   readonly ownsPage: boolean;
   readonly texts: Texts;
-  /** Requests the permission to watch a protected item; null asks the service. */
+  /** Asks for permission to watch a protected item; null asks the service. */
   readonly getToken: () => GetToken | null;
   readonly tracked: (event: EngagementEvent) => void;
   readonly slideShown: (item: FeedItem) => void;

@@ -4,7 +4,8 @@ import { useWindow } from '../../dom-window.fixture.ts';
 import { createWheelStepper, listenToTaps, listenToWheel } from './gestures.ts';
 
 /**
- * Feeds events of the given strengths, 16 ms apart, and returns the sum of steps in each gesture.
+ * Feeds in events of the given strengths, 16 ms apart, and returns the sum of steps in each
+ * gesture.
  */
 function stepsOf(pushes: { pixels: number[]; atMs: number }[]): number[] {
   const step = createWheelStepper();
@@ -15,7 +16,7 @@ function stepsOf(pushes: { pixels: number[]; atMs: number }[]): number[] {
   );
 }
 
-/** A trackpad flick: a strong start and a long fading tail. */
+/** A trackpad flick: a strong start and a long, fading tail. */
 const flick = Array.from({ length: 90 }, (_, index) => 120 * 0.96 ** index);
 
 test('one notch of a mouse wheel moves one slide', () => {

@@ -43,7 +43,7 @@ export function createWheelStepper(): (sample: WheelSample) => -1 | 0 | 1 {
       travelled = 0;
       movedAtMs = -Infinity;
     }
-    // Momentum only fades; an event as strong as the previous one comes from the hand.
+    // Momentum only fades, so an event at least as strong as the previous one comes from the hand.
     const fades = !isNewGesture && Math.abs(deltaPixels) < Math.abs(lastPixels);
     lastAtMs = atMs;
     lastPixels = deltaPixels;
@@ -58,14 +58,16 @@ export function createWheelStepper(): (sample: WheelSample) => -1 | 0 | 1 {
 }
 
 /**
- * Moves the column by the wheel. Leaves the event to the browser over scrollable text, and when
- * `canStep` says that the column ends, so that the surrounding page scrolls on.
+ * Moves the column by the wheel. Leaves the event to the browser over scrollable text, and at the
+ * end of the column (see `canStep`), so that the surrounding page scrolls on.
  */
 export function listenToWheel(
   target: HTMLElement,
   step: (offset: -1 | 1) => void,
   canStep: (offset: -1 | 1) => boolean,
-  /** 1 or -1 if horizontal wheel or trackpad movement moves through the feed, otherwise 0. */
+  /**
+   * Returns 1 or -1 if horizontal wheel or trackpad movement moves through the feed, otherwise 0.
+   */
   sideways: () => -1 | 0 | 1 = () => 0,
 ): void {
   const stepOf = createWheelStepper();

@@ -1,4 +1,4 @@
-/** Tests what the keys do, and which are left to controls and to the browser. */
+/** Tests what keys do, and which keys are left to controls and the browser. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { useWindow } from '../../dom-window.fixture.ts';

@@ -17,7 +17,7 @@ export type SwipeKeys = () => { readonly before: string; readonly after: string 
 const seekSeconds = 5;
 
 /**
- * Listens to the keys that reach `target`: the element, or the whole page if the element fills it.
+ * Listens for keys that reach `target`: the element, or the whole page if the element fills it.
  * Ignores keys that a focused control needs.
  */
 export function listenToKeys(
@@ -49,7 +49,7 @@ function actionOf(
   actions: KeyActions,
   { before, after }: { before: string; after: string },
 ): (() => void) | null {
-  // Holding a key moves through the feed but must not toggle a state repeatedly.
+  // Holding a key moves through the feed, but must not toggle a state repeatedly.
   const once = (action: () => void): (() => void) => (event.repeat ? () => {} : action);
   if (event.key === before) return () => actions.step(-1);
   if (event.key === after) return () => actions.step(1);

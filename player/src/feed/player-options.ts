@@ -17,7 +17,7 @@ export type PlayerOptions = ReactionParts & {
   readonly device: Store;
   readonly preferences: Preferences;
   readonly axis: Axis;
-  /** The viewer's route to the linked item. */
+  /** How the viewer reached the linked item. */
   readonly entryPoint: 'share' | 'direct';
   readonly articleCard: () => ((item: FeedItem) => ArticleCard | null) | null;
   readonly permissions: Permissions;

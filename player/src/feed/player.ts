@@ -182,7 +182,9 @@ export class Player implements SlideActions, KeyActions {
     this.#column.step(1);
   }
 
-  /** Call when the element becomes hidden or visible. While it is hidden, nothing plays. */
+  /**
+   * Must be called when the element becomes hidden or visible. While it is hidden, nothing plays.
+   */
   setHidden(hidden: boolean): void {
     if (hidden === this.#hidden) return;
     this.#hidden = hidden;
@@ -197,7 +199,7 @@ export class Player implements SlideActions, KeyActions {
     this.#show();
   }
 
-  /** Call when the network is back: retries what failed without it. */
+  /** Must be called when the network is back. Retries what failed without it. */
   async reconnect(): Promise<void> {
     if (this.#pool.active?.state === 'failed') this.retry();
     await this.list.retry();
@@ -308,8 +310,8 @@ export class Player implements SlideActions, KeyActions {
   }
 
   /**
-   * An awaited broadcast has begun once its item can be played. A watched one has ended once its
-   * item is a video; playback then continues with the recording.
+   * An announced broadcast has begun once its item can be played. A broadcast being watched has
+   * ended once its item is a video; playback then continues with the recording.
    */
   #onBroadcast(item: FeedItem): void {
     const slide = this.#column.slideAt(0);
@@ -366,7 +368,7 @@ export class Player implements SlideActions, KeyActions {
     this.#viewing.failAhead(id, describe(error));
   }
 
-  /** Deferred, because another change of the list is being reported right now. */
+  /** Deferred, because another change to the list is being reported right now. */
   #removeSoon(id: string): void {
     setTimeout(() => this.list.remove(id), 0);
   }

@@ -12,7 +12,7 @@ export type ReactionParts = {
   readonly saves: Marks;
   /** The address that opens one item. */
   readonly addressOf: (contentId: string) => string;
-  /** Asks the service what the viewer likes and has saved; null if only the browser knows. */
+  /** Asks the service what the viewer likes and has saved. Null if only the browser knows. */
   readonly recall: ((contentIds: readonly string[]) => Promise<KnownReactions>) | null;
 };
 

@@ -65,7 +65,7 @@ export class Screens {
    */
   showEmpty(command: string | null, copy: (text: string) => void): void {
     const texts = this.#texts;
-    // Called repeatedly; rebuilding it would take the focus from its button.
+    // Called repeatedly. Rebuilding it would take the focus away from its button.
     if (this.#screen.dataset['name'] === 'empty' && !this.#screen.hidden) return;
     if (command === null) {
       this.#show('empty', texts.emptyTitle);

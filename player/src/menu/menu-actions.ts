@@ -4,7 +4,7 @@ import { type PlayerPool } from '../playback/player-pool.ts';
 import { type Reactions } from '../feed/reactions.ts';
 import { type Slide } from '@reelfeed/client/playing';
 
-/** The menu actions for the active slide. */
+/** The menu's actions for the active slide. */
 export function menuActions(
   { host, preferences }: PlayerOptions,
   pool: PlayerPool,

@@ -14,7 +14,10 @@ type Parts = {
   readonly close: () => void;
 };
 
-/** Items and creators that the viewer has rejected on this page, as long as the feed keeps the item. */
+/**
+ * Items and creators that the viewer has rejected on this page, kept as long as the feed keeps the
+ * item.
+ */
 const refused = new WeakMap<FeedItem, Set<Scope>>();
 const reported = new WeakMap<FeedItem, string>();
 

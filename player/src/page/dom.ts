@@ -11,7 +11,7 @@ export function element<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-/** Finds an element that must exist; its absence is a bug in the template. */
+/** Finds an element that must exist. Its absence is a bug in the template. */
 export function find<T extends Element>(root: ParentNode, selector: string, type: new () => T): T {
   const found = root.querySelector(selector);
   if (!(found instanceof type))

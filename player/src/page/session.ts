@@ -4,9 +4,9 @@ import { type Store } from '@reelfeed/client/playing';
 const keyName = 'key';
 
 /**
- * The publishable key of an element that is a page of its own: from `?key=`, otherwise from this
- * tab, otherwise that of the element. A key in the address is moved into the tab's storage, so that
- * it is neither shared with a copied address nor kept in the history.
+ * The publishable key of an element that is a whole page: from `?key=`, otherwise from this tab,
+ * otherwise the element's own. A key in the address is moved into the tab's storage, so that it is
+ * neither shared with a copied address nor kept in the history.
  */
 export function takeKey(tab: Store, offered: string | null): string | null {
   const address = new URL(location.href);
@@ -45,7 +45,8 @@ export function stableId(store: Store, name: 'device' | 'session'): string {
 }
 
 export function newId(): string {
-  // crypto.randomUUID exists only on secure origins, and a test phone often opens plain http.
+  // crypto.randomUUID exists only on secure origins, and phones used for testing often open plain
+  // http.
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -2,8 +2,8 @@ import { isRightToLeft } from './dom.ts';
 
 /**
  * Reflects the size of the element in its classes until aborted, because the oldest browsers have
- * no container queries. Call it before slides are placed, so that they are placed in the final
- * layout.
+ * no container queries. Must be called before slides are placed, so that they are placed in the
+ * final layout.
  */
 export function watchSize(root: HTMLElement, signal: AbortSignal): void {
   const tell = (): void => {

@@ -1,8 +1,8 @@
 import { type Store } from '@reelfeed/client/playing';
 
 /**
- * A browser's storage, which may be forbidden, full or absent. In that case reading gives null and
- * writing does nothing: the player works without it and only forgets.
+ * A browser's storage, which may be forbidden, full or absent. In that case, reading returns null
+ * and writing does nothing: the player works without it, but forgets.
  */
 export function openStore(kind: 'localStorage' | 'sessionStorage'): Store {
   return {

@@ -15,8 +15,7 @@ const recordingEveryMs = 3_000;
 const beginningEveryMs = 3_000;
 
 /**
- * Follows the broadcast being watched: its start, its number of viewers, and its recording once
- * there is one.
+ * Follows the broadcast being watched: its start, its number of viewers, and then its recording.
  */
 export class Broadcast {
   readonly #events: BroadcastEvents;
@@ -28,7 +27,7 @@ export class Broadcast {
     this.#events = events;
   }
 
-  /** Follows a broadcast, whose start may still be awaited, or none. */
+  /** Follows a broadcast, which may not have started yet, or none. */
   follow(id: string | null, isAwaited: boolean): void {
     const everyMs = isAwaited ? beginningEveryMs : viewersEveryMs;
     if (id === this.#id && everyMs === this.#everyMs) return;
@@ -37,7 +36,7 @@ export class Broadcast {
     this.#start(everyMs);
   }
 
-  /** Call when the broadcast has ended: its recording will follow soon. */
+  /** Must be called when the broadcast has ended, because its recording will follow soon. */
   awaitRecording(): void {
     this.#start(recordingEveryMs);
   }

@@ -8,8 +8,8 @@ export const playingBufferSeconds = 12;
 export const waitingBufferSeconds = 4;
 
 /**
- * hls.js would repeat a failed request six times over half a minute, silently. The viewer has
- * swiped on by then, so it retries only twice.
+ * By default, hls.js would silently repeat a failed request six times over half a minute. The
+ * viewer has swiped on by then, so it retries only twice.
  */
 const loadPolicy: LoadPolicy = {
   default: {
@@ -21,8 +21,8 @@ const loadPolicy: LoadPolicy = {
 };
 
 /**
- * Without a measured connection speed, the start variant is chosen once the playlist is known: its
- * first one, in the service's order, or a smaller one if the connection seems slow.
+ * Without a measured connection speed, the start variant is chosen once the playlist is known: the
+ * first variant, in the service's order, or a smaller one if the connection seems slow.
  */
 export function hlsConfig(conditions: Conditions, isBroadcast: boolean): Partial<HlsConfig> {
   const { measuredBps } = conditions;
@@ -37,7 +37,7 @@ export function hlsConfig(conditions: Conditions, isBroadcast: boolean): Partial
     maxBufferLength: waitingBufferSeconds,
     maxMaxBufferLength: 30,
     maxBufferSize: 20_000_000,
-    // Short clips loop; what has been played is kept so that a loop needs no network.
+    // Short clips loop, so what has been played is kept in order to loop without the network.
     backBufferLength: 20,
     manifestLoadPolicy: loadPolicy,
     playlistLoadPolicy: loadPolicy,

@@ -5,9 +5,9 @@ export type HlsLibrary = typeof Hls;
 let loading: Promise<HlsLibrary> | undefined;
 
 /**
- * hls.js is three quarters of the player and only needed if the browser can't play HLS itself, so
- * it is a separate file, fetched in parallel with the first page of the feed. The next call retries
- * a failed fetch.
+ * hls.js is three quarters of the player and only needed if the browser can't play HLS natively, so
+ * it is a separate file, fetched in parallel with the first page of the feed. A failed fetch is
+ * retried by the next call.
  */
 export function loadHlsLibrary(): Promise<HlsLibrary> {
   loading ??= import('hls.js').catch((error: unknown) => {

@@ -21,9 +21,9 @@ const savingBps = 200_000;
 const lowestBps = 150_000;
 /** The share of a rounded estimate that is safe to use. */
 const safeShare = 0.7;
-/** Fewer bytes arrive in one burst and say nothing about the connection. */
+/** Fewer bytes than this arrive in one burst and say nothing about the connection. */
 const leastBytes = 20_000;
-/** Older measurements may stem from a different connection. */
+/** Older measurements may be from a different connection. */
 const rememberedForMs = 12 * 3_600_000;
 /** A first segment of one second should arrive within this fraction of a second. */
 const firstSegmentSeconds = 0.3;
@@ -51,8 +51,8 @@ export function rememberLine(store: Store, bps: number, nowMs: number): void {
 }
 
 /**
- * The variant to start with: the best whose first segment arrives quickly, but none above the first
- * of the playlist. Bit rates are in bits per second, ascending.
+ * The variant to start with: the best one whose first segment arrives quickly, but none above the
+ * first of the playlist. Bit rates are in bits per second, ascending.
  */
 export function startLevel(bitrates: readonly number[], first: number, bps: number): number {
   const affordable = bps * firstSegmentSeconds;

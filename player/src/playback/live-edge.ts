@@ -9,7 +9,7 @@ const nativeHoldBackSeconds = 3;
 
 /**
  * hls.js settings for broadcasts: play slightly faster until caught up, and wait for a publisher to
- * return. A playlist request is answered once the next part exists, so it may take long.
+ * return. A playlist request is answered once the next part exists, so it may take a long time.
  */
 export const broadcastConfig: Partial<HlsConfig> = {
   maxLiveSyncPlaybackRate: 1.1,

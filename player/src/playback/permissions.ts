@@ -1,6 +1,6 @@
 import { type CaptionTrack, type CarouselImage } from '@reelfeed/client';
 
-/** The addresses of a protected item from a playback token. */
+/** The addresses of a protected item, taken from a playback token. */
 export type Permission = {
   readonly streamingUrl: string | null;
   readonly thumbnailUrl?: string | null;
@@ -13,17 +13,17 @@ export type Permission = {
   readonly storyboardUrl?: string | null;
   readonly images?: readonly CarouselImage[];
   readonly captionTracks?: readonly CaptionTrack[];
-  /** ISO 8601. Without it the permission is requested at each load. */
+  /** ISO 8601. Without it, permission is requested on each load. */
   readonly expiresAt?: string;
 };
 
 export type GetToken = (item: { readonly id: string }) => Promise<Permission>;
 
 const keptPermissions = 50;
-/** A permission with less time left is not used to start playback. */
+/** A permission that expires sooner than this is not used to start playback. */
 const leastRestMs = 60_000;
 
-/** Requests permissions once for all parts of a slide, and again after they expire. */
+/** Requests permission once for all parts of a slide, and again after it has expired. */
 export class Permissions {
   readonly #ask: GetToken;
   readonly #kept = new Map<string, Promise<Permission>>();

@@ -22,7 +22,7 @@ import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './
  *
  * 1. The element stays the same for the slot's lifetime: browsers permit sound per element, and the
  *    permission given by the first tap must also apply to later clips.
- * 2. Nothing of a slide is loaded or decoded after `release`.
+ * 2. After `release`, no part of a slide is loaded or decoded.
  */
 export type PlaybackState =
   | 'empty'
@@ -48,8 +48,8 @@ export type PlaybackSource = {
   /** Whether it is a broadcast, which plays at its live edge and does not loop. */
   readonly isBroadcast: boolean;
   /**
-   * Returns the URL of the master playlist. Called at each load, because that of a protected clip
-   * expires.
+   * Returns the URL of the master playlist. Called on each load, because the URL of a protected
+   * clip expires.
    */
   address(): Promise<string>;
   readonly view: PlaybackView;
@@ -146,7 +146,7 @@ export class Playback {
     void this.#open(source);
   }
 
-  /** Loads the first seconds, so that the clip starts at once when its turn comes. */
+  /** Loads the first seconds, so that the clip starts immediately when its turn comes. */
   warm(): void {
     if (this.#loadsFragments) return;
     this.#loadsFragments = true;
@@ -232,7 +232,7 @@ export class Playback {
         this.#enter('blocked');
         return;
       }
-      // Sound was not allowed for this element: a silent clip is better than a stopped one.
+      // Sound was not allowed for this element. A silent clip is better than a stopped one.
       this.#conditions.muted = true;
       this.play();
     }

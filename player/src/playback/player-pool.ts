@@ -1,7 +1,7 @@
 import { type Conditions } from './conditions.ts';
 import { Playback, type PlaybackSource } from './playback.ts';
 
-/** The one that plays, the next one, and the previous one for a swipe back. */
+/** The player of the active clip, the next one, and the previous one for a swipe back. */
 const poolSize = 3;
 /**
  * The next clip starts loading when the active one is this far ahead, or after the maximum wait.
@@ -16,8 +16,9 @@ export type Neighbours = {
 };
 
 /**
- * At most three players exist at any time, however long the session, so memory and connections stay
- * flat. The active clip has the connection to itself until it is safe from stalling.
+ * At most three players exist at any time, no matter how long the session, so memory and
+ * connections stay flat. The active clip has the connection to itself until it is safe from
+ * stalling.
  */
 export class PlayerPool {
   readonly #conditions: Conditions;
@@ -38,7 +39,7 @@ export class PlayerPool {
     return this.#conditions.muted;
   }
 
-  /** Applies to all three elements within the viewer's tap, while the browser allows it. */
+  /** Applies to all three elements during the viewer's tap, while the browser allows it. */
   setMuted(muted: boolean): void {
     this.#conditions.muted = muted;
     for (const slot of this.#slots) slot.video.muted = muted;
@@ -56,7 +57,7 @@ export class PlayerPool {
   setSpeed(speed: number): void {
     this.#conditions.speed = speed;
     for (const { video } of this.#slots) {
-      // The element's next clip starts with the default rate.
+      // The element's next clip starts at the default rate.
       video.defaultPlaybackRate = speed;
       video.playbackRate = speed;
     }
@@ -95,7 +96,8 @@ export class PlayerPool {
   }
 
   /**
-   * Loads the playlists of the neighbours as soon as that takes no bandwidth from the active clip.
+   * Loads the playlists of the neighbours as soon as that takes no bandwidth away from the active
+   * clip.
    */
   prepare(): void {
     if (!this.mayPrepare) return;

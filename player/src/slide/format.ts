@@ -1,6 +1,6 @@
 const counts = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** `1234` becomes `1.2K`; 0 becomes an empty text so that a label can take its place. */
+/** `1234` becomes `1.2K`. 0 becomes an empty text, so that a label can take its place. */
 export function formatCount(count: number): string {
   return count > 0 ? counts.format(count) : '';
 }
@@ -31,8 +31,9 @@ export function formatStart(start: Date, now: Date, locales?: Intl.LocalesArgume
 const largestCut = 0.22;
 
 /**
- * Whether a picture should fill its frame. A portrait clip on a taller phone is cropped a little at
- * the sides and looks native; a landscape clip would lose most of itself, so it is shown whole.
+ * Whether a picture should fill its frame. A portrait clip on a taller phone is cropped slightly at
+ * the sides and looks native; a landscape clip would lose most of its picture, so it is shown
+ * whole.
  */
 export function fillsFrame(
   width: number | null,

@@ -279,7 +279,8 @@ export class ItemView implements PlaybackView {
   }
 
   /**
-   * Loads the thumbnail. Call once this takes no bandwidth from the clip that the viewer waits for.
+   * Loads the thumbnail. Should be called once this takes no bandwidth away from the clip that the
+   * viewer is waiting for.
    */
   loadPictures(): void {
     this.#mayLoadPictures = true;
@@ -334,7 +335,8 @@ export class ItemView implements PlaybackView {
   }
 
   /**
-   * Offers to expand the description if it does not fit. Call once the slide has its final size.
+   * Offers to expand the description if it does not fit. Must be called once the slide has its
+   * final size.
    */
   measureDescription(): void {
     const text = this.#part('.description p', HTMLElement);

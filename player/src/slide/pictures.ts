@@ -22,7 +22,7 @@ export class Pictures {
     this.#strip = element('div', { className: 'pictures', tabIndex: 0 });
     this.#strip.setAttribute('role', 'group');
     this.#strip.setAttribute('aria-label', title);
-    // A fraction reads from left to right in every language.
+    // A fraction such as 3/7 reads from left to right in every language.
     this.#place = element('output', { className: 'place', dir: 'ltr' });
     this.root = element(
       'div',
@@ -54,7 +54,7 @@ export class Pictures {
     this.#showPlace();
   }
 
-  /** Loads the pictures, including any set later. */
+  /** Loads the pictures, including any that are set later. */
   load(): void {
     this.#mayLoad = true;
     for (const image of Array.from(this.#strip.querySelectorAll('img'))) {

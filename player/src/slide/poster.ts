@@ -10,7 +10,7 @@ type Pictured = {
 
 /**
  * The address of the thumbnail: the smallest WebP with at least this width in pixels, otherwise the
- * largest. Every supported browser shows WebP, which takes about half of the JPEG's bytes; older
+ * largest. Every supported browser shows WebP, which takes about half as many bytes as JPEG; older
  * items only have the JPEG.
  */
 export function posterOf(

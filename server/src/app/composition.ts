@@ -28,7 +28,7 @@ type Provided<Added> = Added extends { readonly provides: infer Parts } ? Parts 
 
 export type Composition<Parts, Settings> = {
   readonly list: readonly AnyFeature[];
-  /** Adds a feature. It may only need parts that are already provided. */
+  /** Adds a feature. It may only require parts that are already provided. */
   add<Declared extends SettingTable, Added extends Contribution>(
     feature: Feature<Parts, Declared, Added>,
   ): Composition<Parts & Provided<Added>, Settings & Declared>;
@@ -78,7 +78,9 @@ function compose<Parts, Settings>(list: readonly AnyFeature[]): Composition<Part
   };
 }
 
-/** `contributions` fills up while features are built and is only read once the service runs. */
+/**
+ * `contributions` fills up while features are being built, and is only read once the service runs.
+ */
 function askEvery(
   db: Db,
   projections: readonly Projection<never>[],

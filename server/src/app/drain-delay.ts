@@ -12,7 +12,8 @@ const findOthersTimeoutMs = 1_000;
 export async function drainDelayMs(config: Config, db: Db, ownName: string): Promise<number> {
   if (config.drainDelayMs !== null) return config.drainDelayMs;
   if (config.databaseUrl === null) return 0;
-  // If the database does not respond, assume that there are others: a needless wait does less harm.
+  // If the database does not respond, assume that there are other processes: a needless wait does
+  // less harm.
   const others = await Promise.race([
     countOtherServices(db, ownName).catch(() => 1),
     delay(findOthersTimeoutMs, 1),

@@ -74,7 +74,7 @@ export class Ending implements Disposable {
     return this.#errors;
   }
 
-  /** To be called once everything is closed. Restarts the process if an error ended it. */
+  /** Must be called once everything is closed. Restarts the process if an error ended it. */
   async finish(): Promise<void> {
     const { signal } = this.#stop;
     if (!this.hasFailed || signal.aborted) return;
@@ -122,7 +122,7 @@ export class Ending implements Disposable {
   };
 
   /**
-   * A resource that the error broke may never finish closing, so closing is given up after a while.
+   * A resource broken by the error may never finish closing, so closing is given up after a while.
    */
   async #stopClosing(): Promise<void> {
     this.#options.log.error('shutdown after an uncaught error timed out');

@@ -73,7 +73,7 @@ export async function listen(
     certificate,
     tracing,
     isParentTrusted: config.tracesOfCallers === 'on',
-    // HSTS for a host name that nobody chose, such as localhost, would affect other programs on it.
+    // HSTS for a default host name, such as localhost, would affect other programs on it.
     isHttpsOnly: certificate !== null && config.publicUrl?.startsWith('https:') === true,
     authenticate,
     admit,
@@ -157,7 +157,7 @@ async function checkDisk({ dataDir }: Config): Promise<string | null> {
   return bavail * bsize < leastDatabaseBytes ? 'is full: the database cannot write' : null;
 }
 
-/** This text is public, so it names no bucket. `reelfeed doctor` tells the reason. */
+/** This text is public, so it does not name the bucket. `reelfeed doctor` gives the reason. */
 function outOfReach(error: unknown): string {
   if (error instanceof StorageUnavailableError) return 'is unreachable';
   throw error;
@@ -177,7 +177,7 @@ function facts({ heavyReads }: PlatformParts): Record<string, string> {
 }
 
 /**
- * The range from which free ports are picked. It lies outside the range for outgoing connections,
+ * The range from which free ports are picked. It is outside the range for outgoing connections,
  * which could otherwise take a port that is free now.
  */
 const freePorts = { first: 20_000, end: 32_000 } as const;

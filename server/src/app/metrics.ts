@@ -51,8 +51,8 @@ export function observeAttempts(metrics: Metrics): (report: AttemptReport) => vo
 }
 
 /**
- * Records the duration of S3 requests; there are none if media files are on disk. A feature that
- * the server lacks is tried once, and so logged once.
+ * Records the duration of S3 requests; there are none if media files are on disk. An operation that
+ * the server lacks is tried only once, and so logged only once.
  */
 export function observeStorage(metrics: Metrics, log: Logger): StorageObserver {
   const duration = metrics.histogram({

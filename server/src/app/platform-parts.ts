@@ -73,7 +73,7 @@ export type PlatformParts = {
   certificate: ServedCertificate | null;
   /** The address that this process listens on. */
   listenHost: string;
-  /** True once the process was told to stop. It may still serve requests for a while. */
+  /** True once the process has been told to stop. It may still serve requests for a while. */
   isDraining: () => boolean;
   /** True once the process refuses new requests. */
   isClosing: () => boolean;

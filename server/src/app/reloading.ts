@@ -1,4 +1,4 @@
-/** Reads the settings again on SIGHUP. */
+/** Rereads the settings on SIGHUP. */
 import { writeFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';

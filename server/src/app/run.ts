@@ -28,7 +28,10 @@ export type RunOptions = Pick<ServiceOptions, 'playerKey'> & {
   onReady?: (service: Service, config: Config, signal: AbortSignal) => Promise<void>;
 };
 
-/** Added to the time for requests: jobs, the last events and the database need to close as well. */
+/**
+ * Added to the time for requests, because jobs, the last events and the database need to close as
+ * well.
+ */
 const closeBeyondRequestsMs = 30_000;
 const lastLogLinesMs = 1_000;
 

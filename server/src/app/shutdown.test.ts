@@ -1,4 +1,7 @@
-/** Proves that a shutdown closes everything in the documented order, whatever fails on the way. */
+/**
+ * Proves that a shutdown closes everything in the documented order, no matter what fails along the
+ * way.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Shutdown, shutdownOrder } from './shutdown.ts';

@@ -10,8 +10,9 @@ export class ServiceAwayError extends Error {
 const timeoutMs = 30_000;
 
 /**
- * The time of the service's clock in milliseconds since 1970, to the second. @throws
- * ServiceAwayError
+ * The time of the service's clock in milliseconds since 1970, to the second.
+ *
+ * @throws ServiceAwayError
  */
 export async function serviceClock(input: CommandInput): Promise<number> {
   const answer = await request(input, '/healthz', {});

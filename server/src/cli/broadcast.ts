@@ -55,7 +55,7 @@ function makeClip(signal: AbortSignal): Promise<FlvTag[]> {
   return withClip('clip.flv', 2, signal, async (file) => readFlvFile(await readFile(file)));
 }
 
-/** Makes a clip with a moving picture and a tone, and removes it after its use. */
+/** Makes a clip with a moving picture and a tone, and removes it after use. */
 async function withClip<Result>(
   name: string,
   seconds: number,

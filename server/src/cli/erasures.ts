@@ -29,7 +29,11 @@ export const erasuresCommand: Command = async ({ env, json, positionals: [action
   ]);
 };
 
-/** Reads the records of such a file. @throws ConfigurationError naming the first invalid line */
+/**
+ * Reads the records of such a file.
+ *
+ * @throws ConfigurationError naming the first invalid line
+ */
 export async function readErasuresFile(file: string): Promise<ErasureRecord[]> {
   let lines: string[];
   try {

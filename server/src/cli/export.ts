@@ -71,7 +71,7 @@ async function find(admin: Admin, id: string) {
   return (await admin.get('/v1/exports/{id}', { path: { id } })).data;
 }
 
-/** @throws UsageError if the export failed, or was cancelled by somebody else */
+/** @throws UsageError if the export failed or was cancelled by someone else */
 async function waitFor(admin: Admin, made: Export, signal: AbortSignal): Promise<Export> {
   using bar = new ProgressBar(process.stderr);
   for (let found = made; ;) {

@@ -1,6 +1,6 @@
 /**
  * `reelfeed psql`: opens a session with the installation's database, embedded or external. Runs
- * psql if it is installed, otherwise a small prompt of its own.
+ * psql if it is installed, otherwise a small built-in prompt.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,8 @@ export const psqlCommand: Command = async ({ env, json, positionals: [action], e
 };
 
 /**
- * The environment variables from which libpq, and so every PostgreSQL tool, takes the connection.
+ * The environment variables from which libpq, and therefore every PostgreSQL tool, takes the
+ * connection.
  */
 function connectionVariables(connection: DatabaseConnection): Record<string, string> {
   if (!('url' in connection)) {

@@ -1,4 +1,4 @@
-/** Proves `reelfeed rebuild` as a process, beside a running service. */
+/** Tests `reelfeed rebuild` as a process, alongside a running service. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { runCommand } from '../../test/processes.ts';

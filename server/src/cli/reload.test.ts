@@ -1,5 +1,5 @@
 /**
- * Proves that `reelfeed reload` reports what became of the settings, and signals only the service.
+ * Proves that `reelfeed reload` reports the outcome of the reload, and signals only the service.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';

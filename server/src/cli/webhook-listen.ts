@@ -1,9 +1,9 @@
 /**
  * `reelfeed webhooks listen`: shows events as they happen, and forwards them one after another.
  *
- * 1. Each read starts `lookBackMs` before the previous read began, however long a forward took: an
- *    event becomes visible only when its transaction commits. Events already shown are recognized
- *    by their ids.
+ * 1. Each read starts `lookBackMs` before the previous read began, no matter how long a forward
+ *    took, because an event becomes visible only when its transaction commits. Events already shown
+ *    are recognized by their ids.
  * 2. While the service is down, the command keeps retrying. Events that happened in between follow
  *    once it is back.
  */

@@ -2,7 +2,7 @@
  * `reelfeed webhooks`: lets a developer try webhooks without a public address or a certificate.
  *
  * `listen` reads events from a running service, builds the request that a webhook would get for
- * each, signs it with a secret of its own, verifies it as a receiver does, and forwards it.
+ * each, signs it with a temporary secret, verifies it as a receiver does, and forwards it.
  * `trigger` makes up an event that only `listen` and the given webhook receive. `recover` resends
  * failed deliveries.
  */
@@ -81,7 +81,7 @@ async function recover(input: CommandInput, webhookId: string): Promise<void> {
 }
 
 /**
- * Returns a timestamp unchanged, for the service to check; converts a duration to the moment that
+ * Returns a timestamp unchanged, for the service to check. Converts a duration to the moment that
  * long before `now`.
  */
 function momentOf(text: string, now: number): string {

@@ -58,7 +58,7 @@ async function claimUnlessOwned(
     return { dataDir: await claimDataDirectory(folder, undefined, 0) };
   } catch (error) {
     if (!(error instanceof DataDirectoryError)) throw error;
-    // Without its password file the directory cannot be used; the error explains it.
+    // Without its password file, the directory cannot be used; the error explains this.
     const connection = await connectionToRunningServer(folder).catch(() => null);
     if (connection === null) throw error;
     return { connection };

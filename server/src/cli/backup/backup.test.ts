@@ -63,7 +63,7 @@ test('a backup under load holds everything that was acknowledged before it', asy
     return body.data.uploadStatus === 'ready' ? true : null;
   };
   await eventually('the item to be ready', isReady, 120_000);
-  // The audio-only rendition is the last to be offered.
+  // The audio-only rendition is the last one to be offered.
   const hasAllRungs = async () => {
     const { body } = await original.call('GET', `/v1/content/${item.id}`);
     const master = await original.call('GET', new URL(body.data.streamingUrl).pathname);
@@ -115,7 +115,7 @@ test('a backup under load holds everything that was acknowledged before it', asy
   const { plays } = await eventually('the statistics to be complete', async () => {
     const summary = await totals(twin);
     await pause(2_000, 'what is not counted yet is counted');
-    // Settled: events that the backup had not counted yet are counted by now.
+    // By now, events that the backup had not counted have been counted.
     const isSettled = (await totals(twin)).plays === summary.plays;
     return isSettled && summary.plays >= before ? summary : null;
   });

@@ -44,7 +44,9 @@ export const backup: Command = async ({ env, json, positionals: [target], includ
 };
 
 /**
- * The place given on the command line or in the settings. @throws UsageError if there is neither
+ * The place given on the command line or in the settings.
+ *
+ * @throws UsageError if there is neither
  */
 export function placeOf(
   given: string | undefined,

@@ -71,7 +71,7 @@ export async function restoreMoment({ config, place, to, known, json }: Options)
   ]);
 }
 
-/** The key never changes, so any backup holds the right one. */
+/** The key never changes, so any backup has the right one. */
 async function restoreNewestKey(config: Config, repository: Repository): Promise<void> {
   for (const id of (await listBackups(repository)).toReversed()) {
     const source = await sourceIn(repository, id);

@@ -14,9 +14,10 @@ const pollMs = 250;
 type ListedItem = { externalId: string | null; uploadStatus: string };
 
 /**
- * Generates and uploads the missing clips. An archived clip is not missing: it keeps its
+ * Generates and uploads the missing clips. An archived clip does not count as missing: it keeps its
  * externalId, and it was archived on purpose. The first clip is processed before the next is
- * generated, so that there is something to watch as soon as possible; `onPlayable` is called then.
+ * generated, so that there is something to watch as soon as possible. `onPlayable` is called once
+ * it plays.
  */
 export async function uploadMissing(
   access: ContentAccess,

@@ -1,4 +1,4 @@
-/** Proves the demo as a person starts it: clips, viewers, reports, the end and a second start. */
+/** Tests the demo as a user runs it: clips, viewers, reports, stopping, and a second start. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { onlyInFullRuns } from '../../../test/scale.ts';
@@ -11,7 +11,8 @@ const env = {
   REELFEED_MIN_FREE_BYTES: '0',
   REELFEED_LOG_LEVEL: 'info',
   REELFEED_MEDIA_NICENESS: '0',
-  // Enough for reports by rendition; the tall clip at 1080 would take longer than all others.
+  // Enough for reports by rendition. The tall clip at 1080 would take longer than all others
+  // together.
   REELFEED_MEDIA_RENDITIONS: '240,360,540',
 };
 

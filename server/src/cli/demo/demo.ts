@@ -1,6 +1,6 @@
 /**
- * `npm run demo`: runs the service with a dozen generated clips and simulated viewers, in a data
- * directory of its own.
+ * `npm run demo`: runs the service with a dozen generated clips and simulated viewers, in a
+ * separate data directory.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -91,7 +91,8 @@ async function loadKeys(dataDir: string): Promise<DemoKeys> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const keys = { secretKey: generateKey('secret'), publishableKey: generateKey('publishable') };
-  // Written to a draft first: a kill must not leave half a file, which no later start could read.
+  // Written to a temporary file first, because a kill must not leave half a file, which no later
+  // start could read.
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(keys), { mode: 0o600 });
   await rename(draft, file);

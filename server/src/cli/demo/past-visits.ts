@@ -3,7 +3,7 @@
  * were offline: each viewer's sender finds them in its storage.
  *
  * Visits and event ids are derived from viewer, hour and clip. Events that a later start sends
- * again are therefore counted once, and a clip that is new by then gets views of its own.
+ * again are therefore counted once, and a clip that is new by then gets additional views.
  */
 import { EventSender, type TrackedEvent } from '@reelfeed/client';
 import { readClips, type FeedAccess, type FeedClips } from './feed-clips.ts';

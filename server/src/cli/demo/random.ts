@@ -16,7 +16,7 @@ export function between(random: Random, low: number, high: number): number {
   return low + random() * (high - low);
 }
 
-/** A number near `middle`, at most `factor` times as large or as small. */
+/** A number near `middle`, at most `factor` times larger or smaller. */
 export function around(random: Random, middle: number, factor: number): number {
   return middle * factor ** (random() + random() - 1);
 }

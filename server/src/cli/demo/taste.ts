@@ -4,7 +4,7 @@ import type { FeedClip } from './feed-clips.ts';
 import type { DemoViewer } from './viewers.ts';
 
 /**
- * Averages over several tags lie closer together than single values; this spreads them out again.
+ * Averages over several tags are closer together than single values. This spreads them out again.
  */
 const contrast = 1.8;
 

@@ -14,7 +14,7 @@ export type DemoViewer = {
   waitsMs: number;
   /** Readiness to like an appealing clip, from 0 to 1. */
   enthusiasm: number;
-  /** Probability of going on to the next clip. */
+  /** Probability of continuing to the next clip. */
   staying: number;
   visitsPerDay: number;
 };
@@ -62,7 +62,7 @@ export function makeViewer(name: string): DemoViewer {
     waitsMs: between(random, 1_500, 6_000),
     enthusiasm: between(random, 0.1, 0.8),
     staying: between(random, 0.8, 0.93),
-    // A few visit all the time, most of them now and then.
+    // A few viewers visit all the time, but most of them only now and then.
     visitsPerDay: around(random, 20, 2),
   };
 }

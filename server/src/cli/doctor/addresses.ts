@@ -43,8 +43,8 @@ async function isReelfeed({ host, port, tlsCert }: Config): Promise<boolean> {
     path: '/readyz',
     signal: AbortSignal.timeout(answerTimeoutMs),
   };
-  // The certificate is for another name. This is safe: nothing secret is sent and nothing is
-  // trusted.
+  // The certificate is for another name. This is safe, because nothing secret is sent and nothing
+  // is trusted.
   const request =
     tlsCert === null ? httpGet(target) : httpsGet({ ...target, rejectUnauthorized: false });
   try {

@@ -57,7 +57,7 @@ function toFixLine({ subject, action, state, problem }: FixReport): string {
 
 async function examine(env: NodeJS.ProcessEnv): Promise<Finding[]> {
   const config = tryConfig(env);
-  // Without valid settings it is unknown where everything else is.
+  // Without valid settings, the location of everything else is unknown.
   if (config instanceof ConfigurationError) return [problemOf('Settings', config)];
   const findings: Finding[] = [];
   const all = { ...checks, ...featureChecks(features.list, config) };

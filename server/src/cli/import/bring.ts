@@ -1,5 +1,5 @@
 /**
- * Brings rows into a running service, each at most once, however often a run is killed and
+ * Imports rows into a running service, each at most once, no matter how often a run is killed and
  * repeated.
  *
  * 1. An item is identified by its externalId. An existing item is left alone.
@@ -133,7 +133,10 @@ function statusOf(error: unknown): number | null {
   return error instanceof ReelfeedError ? error.status : null;
 }
 
-/** The problem of one row as a sentence. Throws errors of the whole run, such as a wrong key. */
+/**
+ * The problem with one row as a sentence. Rethrows errors that affect the whole run, such as a
+ * wrong key.
+ */
 function problemOf(error: unknown, signal: AbortSignal): string {
   signal.throwIfAborted();
   if (!(error instanceof ReelfeedError)) throw error;

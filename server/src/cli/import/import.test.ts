@@ -1,4 +1,4 @@
-/** Proves `reelfeed import` as a process beside a real service: folders, lists, a kill, errors. */
+/** Tests `reelfeed import` as a process against a real service: folders, lists, a kill, errors. */
 import assert from 'node:assert/strict';
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';

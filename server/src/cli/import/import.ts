@@ -101,7 +101,10 @@ class Import {
     return this.#results;
   }
 
-  /** Waits until all items of this run, including those found waiting, are ready or have failed. */
+  /**
+   * Waits until all items of this run, including those that were already waiting, are ready or have
+   * failed.
+   */
   async #waitForAll(): Promise<void> {
     for (const [index, result] of this.#results.entries()) {
       if (result.status === 'failed') continue;

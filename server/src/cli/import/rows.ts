@@ -10,7 +10,7 @@ import { UsageError } from '../command.ts';
 export type ImportMetadata = Record<string, unknown> & { title: string; externalId: string };
 
 export type ImportRow = {
-  /** Its place for messages: `row 7` or a path. */
+  /** Its location for messages: `row 7` or a path. */
   place: string;
   metadata: ImportMetadata;
   /** A local file, or a URL that the service fetches. */

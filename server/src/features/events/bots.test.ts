@@ -96,7 +96,8 @@ describe('events of a known bot', () => {
         ['save', undefined],
       ],
     );
-    // The save came after the like, so once it is counted, the like is counted or never will be.
+    // The save came after the like, so once the save is counted, the like either has been counted
+    // or never will be.
     return eventually('the save to be counted', async () => {
       const { body } = await service.call('GET', '/v1/analytics/overview');
       const { saves, likes } = body.data.summary;

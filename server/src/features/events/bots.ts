@@ -14,8 +14,8 @@ const matchesBot = createIsbotFromList(
 const otherBots =
   /^(?:apache-httpclient|embedly|go-http-client|iframely|puppeteer|ruby|scrapy)\b|\bslurp\b/i;
 /**
- * An app on a phone or tablet, whatever words its name contains. Excludes browsers and bots that
- * imitate them.
+ * An app on a phone or tablet, no matter what words its name contains. Excludes browsers and bots
+ * that imitate them.
  */
 const mobileApp = /^(?!Mozilla\/)[^(]+\((?:[^)]*; ?)?(?:iPhone|iPad|Android)\b/;
 

@@ -4,7 +4,7 @@ import type { EventProjection } from './engagement-log.ts';
 import { isCustomKind } from './custom-kinds.ts';
 import type { LoggedEvent } from './logged-event.ts';
 
-/** The same projection over only the events it counts. */
+/** The same projection, limited to the events that it counts. */
 export function withoutUncounted(
   projection: EventProjection,
   { countsBots }: { readonly countsBots: boolean },

@@ -14,7 +14,7 @@ export type EventBlock = LogBlock<LoggedEvent>;
 export type EventDraft = BlockDraft<LoggedEvent>;
 export type EngagementLog = EventLog<LoggedEvent>;
 export type EventProjection = Projection<LoggedEvent> & {
-  /** Whether it receives events of custom kinds, which only count in metrics. */
+  /** Whether it receives events of custom kinds, which count only in metrics. */
   readonly takesCustomKinds?: true;
 };
 

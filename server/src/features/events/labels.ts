@@ -18,7 +18,7 @@ export const entryPoints = ['feed', 'search', 'direct', 'share', otherLabel] as 
 
 type KnownLabels = {
   /**
-   * Values of a fixed vocabulary. They never identify a person, even if they equal somebody's id.
+   * Values of a fixed vocabulary. They never identify a person, even if they equal someone's id.
    */
   readonly fixed: RegExp;
   /** Values of an open set, recognized by a shape that ids don't have. */

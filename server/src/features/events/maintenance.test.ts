@@ -20,7 +20,11 @@ function event(eventId: string = randomUUID()): LoggedEvent {
   return { eventId, event: 'like', contentId, at: 1, data: {} };
 }
 
-/** Stores one event. @returns whether it was new */
+/**
+ * Stores one event.
+ *
+ * @returns whether it was new
+ */
 async function store(one: LoggedEvent): Promise<boolean> {
   const [added] = await eventLog.append([{ organizationId: 'org_a', events: [one] }]);
   return added?.sequence !== null;

@@ -11,7 +11,7 @@ export async function expireRejections(db: Db): Promise<void> {
 
 /**
  * Removes references to a viewer outside the log: rejected events, and event keys that equal the
- * id.
+ * viewer's id.
  */
 export async function forgetViewerBesideLog(
   { db, eventLog }: { readonly db: Db; readonly eventLog: Pick<EngagementLog, 'forgetId'> },

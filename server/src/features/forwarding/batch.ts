@@ -1,6 +1,6 @@
 /**
- * Batches of events. A batch is stored as a reference to a range of the event log and read for each
- * delivery attempt, so there is no copy of events that an erasure or purge could miss.
+ * Batches of events. A batch is stored as a reference to a range of the event log, which is read
+ * for each delivery attempt, so there is no copy of events that an erasure or purge could miss.
  *
  * A range with many events is split into several batches. An event's batch is determined only by
  * its id, so erasing events does not move others to another batch.
@@ -20,7 +20,10 @@ export type BatchReference = {
   /** The forwarded kinds; `*` means all, `custom.*` all custom ones. */
   readonly kinds: readonly string[];
   readonly from: LogPosition;
-  /** The end of the range's step: the order of blocks from `from` to it never changes. */
+  /**
+   * The end of the step that contains the range. The order of blocks from `from` to it never
+   * changes.
+   */
   readonly stepEnd: LogPosition;
   /** The range: this number of blocks, up to the one with this sequence. */
   readonly blocks: number;
@@ -64,9 +67,9 @@ export async function measureRange(
 }
 
 /**
- * Resolves a reference to the data to send, or returns null for example data, which is sent as it
- * is. If blocks of the range have been emptied, an equal number of following blocks may be read
- * too: nothing is missed, but some events may be repeated.
+ * Resolves a reference to the data to send, or returns null for example data, which is sent
+ * unchanged. If blocks of the range have been emptied, an equal number of subsequent blocks may be
+ * read, too: nothing is missed, but some events may be repeated.
  */
 export async function readBatch(db: Db, organizationId: string, stored: unknown) {
   if (!isReference(stored)) return null;

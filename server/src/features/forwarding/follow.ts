@@ -3,10 +3,11 @@
  *
  *   log ── a range ──▶ batches (deliveries that name it) ── read when it is sent ──▶ the receiver
  *
- * 1. A range's deliveries and the advance past it are in one transaction: each event is in exactly
- *    one batch. A delivery may arrive more than once, like all webhook deliveries.
+ * 1. A range's deliveries are created in the transaction that advances the position past it, so
+ *    each event is in exactly one batch. A delivery may arrive more than once, like all webhook
+ *    deliveries.
  * 2. At most four batches of a forwarding are under way: a slow or absent receiver delays only its
- *    own position in the log, which serves as its queue.
+ *    own position in the log, which acts as its queue.
  * 3. A disabled webhook keeps its position. Deleting the webhook deletes its forwarding.
  * 4. A batch that runs out of attempts is a failed delivery, which can be retried as long as the
  *    log holds its range; the forwarding continues.
@@ -102,7 +103,7 @@ async function takeRange(
   for (let part = 0; part < parts; part += 1) {
     const reference = { forwardingId, kinds, from, stepEnd, blocks, last, part, parts };
     const deliveryId = await recordDelivery(tx, row, 'events.batch', reference);
-    // No longer subscribed: it keeps its position.
+    // The webhook no longer subscribes, so the forwarding keeps its position.
     if (deliveryId === null) return over;
     pending.push(deliveryId);
   }

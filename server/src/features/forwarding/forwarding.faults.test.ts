@@ -1,4 +1,4 @@
-/** Forwarding misses no event, at whichever step the service is killed. */
+/** Proves that forwarding misses no event, no matter at which step the service is killed. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -77,7 +77,7 @@ test('killed at each step, every event arrives', async () => {
     },
     60_000,
   );
-  // Sent but unrecorded deliveries are repeated: at most those under way at each of six kills.
+  // Sent but unrecorded deliveries are repeated: at most those in flight at each of six kills.
   const repeats = received().length - sent.length;
   assert.ok(repeats <= 6 * 4 * 600, `${repeats} events came more than once`);
   await stopInstance(instance);

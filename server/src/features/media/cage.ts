@@ -44,8 +44,7 @@ export type CageContents = {
 };
 
 /**
- * A command that starts a program. `[Symbol.asyncDispose]` removes temporary files made for the
- * start.
+ * A command that starts a program. `[Symbol.asyncDispose]` removes temporary files created for it.
  */
 export type CagedCommand = AsyncDisposable & {
   readonly file: string;
@@ -156,8 +155,8 @@ let trying: Promise<Cage> | null = null;
 let found: Cage | null = null;
 
 /**
- * The strongest cage that this system allows. The result is cached, but a failure such as a full
- * disk, which says nothing about cages, is retried on the next call.
+ * The strongest cage that this system allows. The result is cached, but a failure unrelated to
+ * cages, such as a full disk, is retried on the next call.
  */
 export function findCage(): Promise<Cage> {
   trying ??= tryCages().then(

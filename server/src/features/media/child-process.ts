@@ -24,14 +24,14 @@ export type MediaTaskLimits = {
 export type MediaTaskOptions = MediaTaskLimits & {
   /** Called with the completed fraction of the task, from 0 to 1. It never decreases. */
   readonly onProgress?: (fraction: number) => void;
-  /** For tasks that take further orders while they run. */
+  /** For tasks that accept further input while they run. */
   readonly talk?: Talk;
   readonly signal: AbortSignal;
 };
 
 /** Messages exchanged with the child besides its progress and result. */
 export type Talk = {
-  /** Called once the child has its task. Orders sent after the child has ended are dropped. */
+  /** Called once the child has its task. Messages sent after the child has ended are dropped. */
   readonly opened: (say: (order: object) => void) => void;
   /** Called with each message from the child, which must be validated. */
   readonly heard: (message: unknown) => void;
@@ -40,9 +40,9 @@ export type Talk = {
 const CHILD_SCRIPT = fileURLToPath(new URL('./child/main.ts', import.meta.url));
 const MEMORY_CHECK_INTERVAL_MS = 250;
 const LOG_TAIL_BYTES = 4096;
-/** The child's JavaScript heap holds almost nothing: frames live in native memory. */
+/** The child's JavaScript heap is almost empty, because frames are in native memory. */
 const CHILD_HEAP_MB = 256;
-/** Native calls of all stages run on these threads; a stage must never wait for a free one. */
+/** Native calls of all stages run on these threads, and a stage must never wait for a free one. */
 const CHILD_THREADS = 16;
 
 /** Why the parent killed the child, or null if it did not. */
@@ -55,7 +55,10 @@ type Outcome = {
   readonly logTail: string;
 };
 
-/** A minimal environment: the service's own contains secrets, so none of it is passed on. */
+/**
+ * A minimal environment. The service's own environment contains secrets, so none of it is passed
+ * on.
+ */
 function childEnvironment(): NodeJS.ProcessEnv {
   return {
     LANG: 'C.UTF-8',
@@ -154,7 +157,7 @@ class Watch {
   }
 }
 
-/** Runs the child to completion. The process has been reaped when this resolves. */
+/** Runs the child to completion. The process has been reaped by the time this resolves. */
 async function runToEnd(
   task: MediaTask,
   workDir: string,
@@ -232,7 +235,7 @@ export async function runInChild<T extends TSchema>(
     throw new MediaError(code, message, { detail: `${detail}\n${logTail}`.trim(), retryable });
   }
   if (killReason === 'aborted') throw options.signal.reason;
-  // This much CPU time without a packet or frame is caused by the file, not by a slow machine.
+  // This much CPU time without a packet or frame is the file's fault, not a slow machine's.
   if (killReason === 'loop') {
     const detail = `no packet or frame in ${options.stallMs} ms of CPU time\n${logTail}`;
     throw new MediaError('CORRUPT_MEDIA', 'The file is damaged or incomplete.', { detail });

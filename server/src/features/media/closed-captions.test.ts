@@ -1,4 +1,4 @@
-/** Embedded captions (CEA-608) are kept and declared in each H.264 rendition. */
+/** Proves that embedded captions (CEA-608) are kept and declared in each H.264 rendition. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

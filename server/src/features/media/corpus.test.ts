@@ -1,6 +1,6 @@
 /**
- * Uploads of each kind come out with their video and audio, or are rejected with a specific error.
- * `corpus.faults.test.ts` runs the whole corpus.
+ * Proves that uploads of each kind keep their video and audio, or are rejected with a specific
+ * error. `corpus.faults.test.ts` runs the whole corpus.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * Hundreds of damaged files: each gets a result within its deadline and CPU limit, plays if it is
- * ready, and nothing leaks memory.
+ * Proves for hundreds of damaged files that each gets a result within its deadline and CPU limit
+ * and plays if it is ready, and that nothing leaks memory.
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';

@@ -1,4 +1,7 @@
-/** HEIC images as phones make them are decoded correctly, and broken ones are rejected. */
+/**
+ * Proves that HEIC images as written by phones are decoded correctly, and that broken ones are
+ * rejected.
+ */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Hostile files reach nothing but themselves, and damaged ones get a result. Covers one of each
- * kind; `hostile.faults.test.ts` runs the whole corpus.
+ * Proves that hostile files can access nothing but themselves, and that damaged files get a result.
+ * Covers one of each kind; `hostile.faults.test.ts` runs the whole corpus.
  */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';

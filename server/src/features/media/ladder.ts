@@ -11,7 +11,7 @@ export type VideoRung = {
   readonly maxBitrateBps: number;
   /** Default: H.264. */
   readonly codec?: 'h264' | 'av1';
-  /** `slow` costs several times the work for a fifth fewer bits. Default: `fast`. */
+  /** `slow` takes several times the work for a fifth fewer bits. Default: `fast`. */
   readonly effort?: 'fast' | 'slow';
 };
 
@@ -59,7 +59,7 @@ const STEPS: readonly Step[] = [
 export const LADDER_STEPS = ['audio', '240', '360', '540', '720', '1080', '1440', '2160'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
-/** 1440 and 2160 cost more work than all others together, and show no difference on phones. */
+/** 1440 and 2160 take more work than all others together, and show no difference on phones. */
 export const DEFAULT_STEPS: readonly LadderStep[] = ['audio', '240', '360', '540', '720', '1080'];
 
 export const AUDIO_RUNG: AudioRung = { kind: 'audio', name: 'audio' };
@@ -68,11 +68,11 @@ const COARSE_SHORT_SIDE = 360;
 /** Maximum size of a step relative to a smaller source's own size. */
 const MAX_STEP_DOWN = 0.8;
 
-/** The rung that is ready first: good on a phone, at a third of the work of 1080. */
+/** The rung that is ready first: good enough on a phone, at a third of the work of 1080. */
 const FIRST_SHORT_SIDE = 720;
 /** A source this close below a step gets the step at its own size; nothing is upscaled. */
 const STEP_TOLERANCE = 0.02;
-/** The encoder works in blocks of 16; a smaller picture is the only case that is upscaled. */
+/** The encoder works in blocks of 16. Only a picture smaller than that is upscaled. */
 const MIN_SIDE = 16;
 const MAX_RATE = 60;
 /** Below 720, doubling the frame rate at the same bit rate costs more sharpness than it gains. */

@@ -1,6 +1,6 @@
 /**
- * Remuxes a broadcast from MPEG-TS to FLV in a media child while it is live. Packets are copied,
- * and the bytes of strangers are read in the cage.
+ * Remuxes a live broadcast from MPEG-TS to FLV in a media child. Packets are copied, and untrusted
+ * bytes are only read inside the cage.
  */
 import { Type, type Static } from 'typebox';
 import { Value } from 'typebox/value';
@@ -30,7 +30,7 @@ export type LiveRemuxOptions = Pick<
   readonly onFlv: (bytes: Buffer) => void;
 };
 
-/** One child with its bytes. Once `ended` has settled nothing more happens. */
+/** One child and its bytes. Nothing more happens once `ended` has settled. */
 export class LiveRemux {
   readonly #onFlv: (bytes: Buffer) => void;
   #say: ((order: RemuxOrder) => void) | null = null;
@@ -39,7 +39,7 @@ export class LiveRemux {
   #given = 0;
   #taken = 0;
 
-  /** Rejects with a MediaError when the child dies or refuses the bytes; resolves after `end`. */
+  /** Rejects with a MediaError if the child dies or rejects the bytes; resolves after `end`. */
   readonly ended: Promise<void>;
 
   constructor({ workDir, onFlv, ...limits }: LiveRemuxOptions) {
@@ -48,7 +48,7 @@ export class LiveRemux {
       opened: (say: (order: object) => void) => (this.#say = say),
       heard: (message: unknown) => this.#hear(message),
     };
-    // The caller judges silence.
+    // The caller decides how long silence may last.
     const options = { ...limits, stallMs: Infinity, talk };
     const task = { type: 'remux', outputDir: workDir } as const;
     const running = runInChild(task, Type.Object({}), workDir, options);
@@ -64,7 +64,7 @@ export class LiveRemux {
     this.#order({ type: 'bytes', data: bytes.toString('base64') });
   }
 
-  /** Nothing follows. */
+  /** Signals the end of the input. */
   end(): void {
     this.#order({ type: 'end' });
   }

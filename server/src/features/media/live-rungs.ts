@@ -102,7 +102,7 @@ export type LiveRungsOptions = Pick<
 /** One child and the pictures sent to it. Nothing more happens once `ended` has settled. */
 export class LiveRungs {
   #say: ((order: LiveOrder) => void) | null = null;
-  /** Orders queued until the child has started. */
+  /** Messages queued until the child has started. */
   #waiting: LiveOrder[] = [];
   /** Send times and sizes of the pictures that the child has not taken yet. */
   readonly #untaken: { atMs: number; bytes: number }[] = [];
@@ -176,7 +176,8 @@ export class LiveRungs {
 
   #begin(): void {
     this.#isReady = true;
-    // Pictures that waited for the start do not mean that the machine is too slow.
+    // A backlog that built up while the child was starting does not mean that the machine is too
+    // slow.
     const nowMs = performance.now();
     for (const picture of this.#untaken) picture.atMs = nowMs;
     for (const order of this.#waiting.splice(0)) this.#say?.(order);

@@ -1,4 +1,4 @@
-/** A long video encoded in parallel parts equals the result of a single run. */
+/** Proves that a long video encoded in parallel parts equals the result of a single run. */
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,8 +29,8 @@ function largestGap(frames: readonly ReadFrame[], length: number): number {
 }
 
 /**
- * Difference in brightness between pictures around a joint and the others, shifted by the given
- * number of frames.
+ * Difference in brightness between the pictures around a joint and the other pictures, shifted by
+ * the given number of frames.
  */
 function difference(
   frames: readonly ReadFrame[],

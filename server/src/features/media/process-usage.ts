@@ -10,8 +10,8 @@ export type Usage = {
   /** CPU time of all threads so far. */
   readonly cpuMs: number;
   /**
-   * Whether any thread is runnable or waits for a disk, so that the lack of progress is not its own
-   * doing.
+   * Whether any thread is runnable or waits for a disk, in which case the lack of progress is not
+   * the process's fault.
    */
   readonly isHeldUp: boolean;
 };

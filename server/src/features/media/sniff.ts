@@ -47,7 +47,7 @@ const BLU_RAY_PACKET_BYTES = 192;
 const MIN_TRANSPORT_PACKETS = 3;
 const MIN_CAPTURED_BYTES = 10 * TRANSPORT_PACKET_BYTES;
 const ID3_HEADER_BYTES = 10;
-/** The first 128 bits of every ASF file, the container of WMV and WMA. */
+/** The first 128 bits of every ASF file, the container format of WMV and WMA. */
 const ASF_HEADER = [
   0x30, 0x26, 0xb2, 0x75, 0x8e, 0x66, 0xcf, 0x11, 0xa6, 0xd9, 0x00, 0xaa, 0x00, 0x62, 0xce, 0x6c,
 ];

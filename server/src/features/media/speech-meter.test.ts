@@ -1,4 +1,4 @@
-/** The speech meter rejects what is not speech, but never a voice. */
+/** Proves that the speech meter rejects sounds that are not speech, but never a voice. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SpeechMeter } from './child/sound/speech-meter.ts';

@@ -5,8 +5,8 @@ const BUSY_SHARE = 0.1;
 
 /**
  * Counts how long a process has made no progress through its own fault: CPU time that it used, and
- * time in which it waited for nothing that the machine could provide. On an overloaded machine,
- * neither grows fast, however late the process gets.
+ * time in which it was not waiting for the CPU or a disk. On an overloaded machine, neither grows
+ * fast, no matter how late the process is.
  */
 export class Standstill {
   #work = -1;

@@ -274,7 +274,10 @@ export const GenerateResultSchema = Type.Object({
 });
 export type GenerateResult = Static<typeof GenerateResultSchema>;
 
-/** Messages from the child. `work` grows with every packet, so a slow task is not a stalled one. */
+/**
+ * Messages from the child. `work` grows with every packet, so that a slow task is not mistaken for
+ * a stalled one.
+ */
 export const ChildMessageSchema = Type.Union([
   Type.Object({
     type: Type.Literal('progress'),

@@ -1,4 +1,4 @@
-/** Additional audio and subtitle tracks are kept, and players can choose them. */
+/** Proves that additional audio and subtitle tracks are kept, and that players can choose them. */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';

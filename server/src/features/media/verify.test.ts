@@ -1,4 +1,4 @@
-/** A rendition that would not play is detected before its item becomes ready. */
+/** Proves that a rendition that would not play is detected before its item becomes ready. */
 import assert from 'node:assert/strict';
 import { copyFile, cp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

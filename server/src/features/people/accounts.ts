@@ -43,14 +43,14 @@ export async function provePerson(
   return account;
 }
 
-/** @throws {ApiError} as `provePerson` */
+/** @throws {ApiError} like `provePerson` */
 export async function signIn(
   parts: ProofParts,
   proof: Proof,
 ): Promise<{ personId: PersonId; organizationId: OrganizationId }> {
   const { personId } = await provePerson(parts, proof);
   const organizationId = await chooseOrganization(parts.db, personId);
-  // The last membership was just removed, and the account with it.
+  // The last membership has just been removed, and the account with it.
   if (organizationId === null) throw new ApiError(peopleErrors.SIGN_IN_FAILED);
   return { personId, organizationId };
 }

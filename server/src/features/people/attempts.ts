@@ -1,7 +1,8 @@
 /**
  * Rate limits for signing in, accepting an invitation and requesting a new password: a number of
- * attempts per 15 minutes by address, and fewer by account, exact across all processes. The account
- * is identified by what was typed, so that an unknown one is counted the same way.
+ * attempts per 15 minutes by address, and fewer by account. Counts are exact across all processes.
+ * The account is identified by what was typed, so that unknown accounts are counted in the same
+ * way.
  */
 import { createHash } from 'node:crypto';
 import { inTransaction, type Db } from '../../platform/database/database.ts';

@@ -1,6 +1,6 @@
 /**
- * Tests what unauthenticated visitors can observe: limits across processes, equal responses, links
- * by mail, codes.
+ * Tests what unauthenticated visitors can observe: limits across processes, identical responses,
+ * links by mail, codes.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';

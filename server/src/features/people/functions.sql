@@ -1,8 +1,8 @@
--- The migrator runs this file when it has changed: each statement creates or replaces.
+-- The migrator reruns this file whenever it has changed, so each statement creates or replaces.
 
--- Records an attempt under a name unless there were `max_attempts` within the window, on however many
--- processes. Returns 0 if it was recorded, else the seconds until the next one is. Only this database's
--- clock counts.
+-- Records an attempt under a name unless there have been `max_attempts` within the window, across
+-- all processes. Returns 0 if it was recorded, otherwise the seconds until the next attempt is
+-- allowed. Only this database's clock counts.
 create or replace function take_attempt(
   attempt_name text, max_attempts integer, window_seconds integer
 ) returns integer language plpgsql as $$
@@ -26,7 +26,7 @@ begin
   return 0;
 end $$;
 
--- The names of those who can call the API: keys, and people by their memberships.
+-- The names of all principals that can call the API: keys, and people by their memberships.
 create or replace view caller_name as
   select organization_id, api_key_id as caller_id, name from key_name
   union all

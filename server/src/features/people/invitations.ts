@@ -34,7 +34,9 @@ export function presentInvitation(row: InvitationRow) {
   };
 }
 
-/** Normalizes an address for comparison, so that each has one account however it is typed. */
+/**
+ * Normalizes an address for comparison, so that it has only one account no matter how it is typed.
+ */
 export function normalEmail(email: string): string {
   return email.trim().normalize('NFC').toLowerCase();
 }

@@ -36,7 +36,7 @@ export async function auditedMember(
   return row && { role: row.role };
 }
 
-/** A secret key without scopes counts as an owner, one with scopes as an admin. */
+/** A secret key without scopes counts as an owner; one with scopes counts as an admin. */
 export function roleOf({ person, scopes }: Principal): Role {
   return person?.role ?? (scopes === null ? 'owner' : 'admin');
 }

@@ -17,7 +17,7 @@ export const maxPasswordCharacters = 256;
 const cost = { memory: 19_456, passes: 2, parallelism: 1 } as const;
 const hashBytes = 32;
 const saltBytes = 16;
-/** Each hash takes 19 MiB and a thread of the pool that file access needs as well. */
+/** Each hash takes 19 MiB and a thread of the pool that file access also needs. */
 const maxAtOnce = 2;
 const maxWaiting = 50;
 let running = 0;
@@ -33,7 +33,7 @@ export async function hashPassword(password: string): Promise<string> {
 /** A random hash that no known password matches. */
 const unknownPassword = format(randomBytes(saltBytes), randomBytes(hashBytes));
 
-/** Whether the password matches the hash; false for null, after the same work. */
+/** Whether the password matches the hash. False for null, after the same amount of work. */
 export async function verifyPassword(password: string, stored: string | null): Promise<boolean> {
   const { salt, hash, ...parameters } = parse(stored ?? unknownPassword);
   const computed = await compute(password, salt, parameters, hash.length);
@@ -110,7 +110,7 @@ async function enter(): Promise<void> {
     return;
   }
   if (waiting.length >= maxWaiting) throw new ApiError('UNAVAILABLE');
-  // The leaving call passes its place on.
+  // A finished call passes its place on to the next one.
   await new Promise<void>((resolve) => waiting.push(resolve));
 }
 

@@ -18,8 +18,8 @@ type Asked = {
 
 /**
  * Asks for the password again before an account is changed: an unattended browser must not be
- * enough. A wrong one is reported as a field error, because a 401 would mean that the session has
- * ended.
+ * enough. A wrong password is reported as a field error, because a 401 would mean that the session
+ * has ended.
  */
 export async function proveAgain(
   parts: ProofParts,

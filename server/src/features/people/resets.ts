@@ -3,7 +3,7 @@
  * `reelfeed people reset`.
  *
  * A request does the same for every address: it enqueues a job, and the job looks up the account.
- * So neither the response nor its timing reveals whether the account exists.
+ * Neither the response nor its timing therefore reveals whether the account exists.
  */
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';

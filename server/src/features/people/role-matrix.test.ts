@@ -67,7 +67,7 @@ function withId(path: string, ids: Record<string, string>): string {
   return path.replaceAll(/\{\w+\}/g, ids[area] ?? 'nothing_like_this');
 }
 
-/** Sends a body that no operation accepts, so that even permitted requests change nothing. */
+/** Sends a body that no operation accepts, so even permitted requests change nothing. */
 const ask = (by: TestPerson, { method, path }: Operation, ids = unknownIds): Promise<Reply> =>
   by.call(method, withId(path, ids), {
     ...(method === 'POST' || method === 'PUT' || method === 'PATCH'

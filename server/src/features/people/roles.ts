@@ -1,7 +1,7 @@
 /**
  * Permissions: the lowest role for every API scope. A route may require another role
- * (`config.role`); anything without a scope is for owners. This table is the only place that
- * decides; request authentication enforces it.
+ * (`config.role`); routes without a scope are for owners. Only this table decides; request
+ * authentication enforces it.
  */
 import { isAtLeast, type LowestRole, type Role } from '../../platform/http/roles.ts';
 

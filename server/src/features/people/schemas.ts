@@ -16,7 +16,7 @@ export const Email = Type.String({
 
 export const PersonName = Type.String({ minLength: 1, maxLength: 100, examples: ['Ada Lovelace'] });
 
-/** A newly chosen password; one used to sign in may be shorter. */
+/** A newly chosen password. A password that is used to sign in may be shorter. */
 export const NewPassword = Type.String({
   ...secretValue,
   minLength: minPasswordCharacters,

@@ -19,7 +19,7 @@ type PlainVerify = {
   verify(rawBody: string, headers: Received['headers'], secret: string): unknown;
 };
 
-/** The guide's example of verification without any library. */
+/** The guide's example of verifying a signature without a library. */
 const plain = (await import(
   `data:text/javascript,${encodeURIComponent(example('plain'))}`
 )) as PlainVerify;

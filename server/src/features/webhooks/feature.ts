@@ -152,7 +152,7 @@ export const webhooks = defineFeature({
     const onDue = () => hints.give(webhookDeliveries);
     // A job may have recorded an event.
     hints.listen(jobAttemptEnded, onDue);
-    // The owner of a data directory is the only process, so there is no one to notify.
+    // The owner of a data directory is the only process, so there is none to notify.
     if (!parts.ownsDataDirectory) shareHint(db, hints, webhookDeliveries);
     const { totalTimeoutMs } = defaultSenderTiming;
     const sending: SenderOptions = {

@@ -1,7 +1,7 @@
 /**
- * Returns the promise and keeps its rejection from counting as unhandled, for work that is started
- * now and awaited later. Otherwise a failure before the `await`, or an error that skips the
- * `await`, would end the process. Code that awaits the promise still gets the rejection.
+ * Marks the rejection of a promise as handled, for work that is started now and awaited later.
+ * Otherwise a failure before the `await`, or an error that skips the `await`, would end the
+ * process. Code that awaits the promise still gets the rejection.
  *
  * Prefer `Promise.all` if the order does not matter.
  */

@@ -9,7 +9,7 @@ const never = 3_600_000;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const seen = (what: string, is: () => boolean) => until(what, is, Boolean);
 
-/** A writer, the batches it has started, and a function that ends each of them. */
+/** A writer, the batches it has started, and a function that ends each batch. */
 function open(options: Partial<BatchOptions<number>> = {}) {
   const batches: (readonly number[])[] = [];
   const ends: PromiseWithResolvers<void>[] = [];

@@ -6,12 +6,12 @@
  *            ▲          │
  *            └──────────┴▶ dropped        (the write failed)
  *
- * 1. A batch starts when entries of size `enough` wait, when the first has waited for `lingerMs`
- *    or, with `startsIdle`, at the end of the turn if no batch is in flight.
+ * 1. A batch starts when entries of size `enough` are waiting, when the first has waited for
+ *    `lingerMs` or, with `startsIdle`, at the end of the turn if no batch is in flight.
  * 2. At most `maxUnderWay` batches are written concurrently. Entries are taken in order.
  * 3. A rejected write is followed by a pause, which grows up to four seconds. Its entries are
  *    either put back and retried, or dropped; the log says which.
- * 4. The writer accepts every entry: callers limit the backlog by `waitingSize`.
+ * 4. The writer accepts every entry: callers use `waitingSize` to limit the backlog.
  * 5. Disposing of it writes the waiting entries, unless the writes fail.
  */
 import type { Logger } from 'pino';
@@ -20,7 +20,7 @@ export type BatchOptions<Entry> = {
   /** The name in the log. */
   readonly name: string;
   readonly log: Logger;
-  /** Handling of the entries of a rejected write. */
+  /** What happens to the entries of a rejected write. */
   readonly onFailure: 'retry' | 'drop';
   /** Called in the same turn in which the batch is taken from the waiting entries. */
   readonly write: (batch: readonly Entry[]) => Promise<void>;
@@ -38,7 +38,7 @@ export type BatchOptions<Entry> = {
 
 const firstPauseMs = 100;
 const longestPauseMs = 4_000;
-/** A brief failure should not alert anybody. */
+/** A brief failure should not trigger an alert. */
 const alarmingFailures = 5;
 
 export class BatchWriter<Entry> implements AsyncDisposable {
@@ -88,7 +88,7 @@ export class BatchWriter<Entry> implements AsyncDisposable {
     });
   }
 
-  /** Removes those of the entries that are not in a batch yet, and returns them. */
+  /** Removes those of the given entries that are not in a batch yet, and returns them. */
   remove(entries: ReadonlySet<Entry>): Entry[] {
     const removed = this.#waiting.filter((entry) => entries.has(entry));
     this.#addedAt = this.#addedAt.filter((_, index) => {

@@ -1,9 +1,9 @@
-/** The longest delay of a Node timer. */
+/** The longest delay that Node's timers support. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * Returns the result of `work`, or null if the deadline passes first. A late result or failure is
- * dropped.
+ * ignored.
  *
  * @param deadline on the clock of `performance.now`
  * @throws what `work` throws before the deadline

@@ -1,7 +1,7 @@
 /**
  * Coalesces calls: every caller gets the result of the running call of `produce`, or of the latest
- * one if it is at most `maxAgeMs` old (0 disables reuse). A failure is shared by the callers
- * waiting for it, but never reused.
+ * one if it is at most `maxAgeMs` old (0 disables reuse). A failure goes to all callers waiting for
+ * it, but is never reused.
  */
 export function coalesce<T>(produce: () => Promise<T>, maxAgeMs: number): () => Promise<T> {
   let latest: Promise<T> | null = null;

@@ -1,4 +1,4 @@
-/** Proves the limits and the order of places that several owners share. */
+/** Proves the limits of shared places and the order in which owners get them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -42,7 +42,7 @@ test('who leaves and comes back starves nobody', async () => {
   const served: string[] = [];
   const held = await turns.take('a', never);
   const waiting = start(turns, Array<string>(20).fill('a'), served);
-  // One at a time, each as soon as the previous one ends.
+  // One at a time: each starts as soon as the previous one ends.
   const comeAgain = async () => {
     for (let time = 0; time < 20; time += 1) await Promise.all(start(turns, ['b'], served));
   };

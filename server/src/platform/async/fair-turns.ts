@@ -6,10 +6,9 @@
  *            └── aborted, waited too long, or displaced ──▶ BusyError or the signal's reason
  *
  * 1. At most `places` are held, and at most `maxWaiting` callers wait.
- * 2. However long one owner's queue is, another owner waits for at most one turn of each other
- *    owner. Turns are numbered (start-time fair queueing), so leaving and coming back gains
- *    nothing.
- * 3. When the queues are full, the longest one loses its last entry, which may be the newcomer.
+ * 2. An owner waits for at most one turn of each other owner, no matter how long their queues are.
+ *    Turns are numbered (start-time fair queueing), so leaving and coming back gains nothing.
+ * 3. When the queues are full, the longest queue loses its last entry, which may be the new one.
  */
 export type FairTurnsLimits = {
   readonly places: number;
@@ -27,7 +26,7 @@ type Waiter = { readonly proceed: () => void; readonly refuse: (reason: unknown)
 export class FairTurns {
   readonly #limits: FairTurnsLimits;
   readonly #lines = new Map<string, Waiter[]>();
-  /** The number of each owner's next turn, while it is ahead of the current one. */
+  /** The number of each owner's next turn, while that is ahead of the current turn. */
   readonly #nextTurns = new Map<string, number>();
   #turn = 0;
   #held = 0;
@@ -45,7 +44,7 @@ export class FairTurns {
     return this.#waiting;
   }
 
-  /** @throws BusyError if a newcomer of this owner would be rejected at once */
+  /** @throws BusyError if a new caller of this owner would be rejected immediately */
   requireRoom(owner: string): void {
     if (this.#waiting < this.#limits.maxWaiting) return;
     if (this.#lengthOf(owner) >= this.#longest().length) throw new BusyError();

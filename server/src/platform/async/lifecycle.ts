@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { awaitedLater } from './awaited-later.ts';
 
-/** Resolves after `ms`, or at once when the signal aborts. Never rejects. */
+/** Resolves after `ms`, or immediately when the signal aborts. Never rejects. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
 }
@@ -15,7 +15,7 @@ const longestDelayMs = 4_000;
 /**
  * Runs `run(signal)` until it returns or the signal aborts. If it throws, it is restarted after a
  * delay that doubles up to four seconds and resets after a minute without a failure. The log level
- * rises with the delay, so that a brief failure alerts nobody.
+ * rises with the delay, so a brief failure triggers no alert.
  */
 export async function keepRunning(
   name: string,
@@ -41,8 +41,8 @@ export async function keepRunning(
 }
 
 /**
- * Runs `tick` every `intervalMs`, never two at a time, until the signal aborts. A tick that throws
- * ends the loop; under `keepRunning` it is logged and restarted after a delay.
+ * Runs `tick` every `intervalMs` without overlap until the signal aborts. A tick that throws ends
+ * the loop; under `keepRunning` it is logged and restarted after a delay.
  */
 export async function every(
   intervalMs: number,

@@ -1,5 +1,6 @@
 /**
- * Iterates without ever closing the source, and stops waiting for it when the signal aborts.
+ * Iterates over the source without ever closing it, and stops waiting for it when the signal
+ * aborts.
  *
  * @throws the signal's reason
  */
@@ -8,8 +9,8 @@ export async function* untilAborted<T>(
   signal?: AbortSignal,
 ): AsyncGenerator<T> {
   const iterator = source[Symbol.asyncIterator]();
-  // Rejects only the current wait. Racing every chunk against one long-lived promise would keep a
-  // reaction per chunk alive until the end of the upload.
+  // Rejects only the current wait. Racing every chunk against one long-lived promise would retain
+  // one reaction per chunk until the end of the upload.
   let rejectWait: (reason: unknown) => void = () => undefined;
   const onAbort = (): void => rejectWait(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });

@@ -1,4 +1,4 @@
-/** A thread that answers each message with another one. */
+/** A thread that answers each message with exactly one message. */
 import { once } from 'node:events';
 import { parentPort, Worker } from 'node:worker_threads';
 
@@ -42,8 +42,8 @@ export function startWorkerThread<Input, Output>(
 }
 
 /**
- * Called in the thread: answers each message. An error of `answer` ends the thread and is thrown by
- * `ask`.
+ * Runs in the thread and answers each message. An error of `answer` ends the thread and is thrown
+ * by `ask`.
  */
 export function answerMessages(answer: (input: never) => unknown): void {
   parentPort?.on('message', (input) => {

@@ -1,5 +1,5 @@
 /**
- * One backup to verify or restore: from a repository, or a folder written by an earlier version.
+ * A backup to verify or restore, from a repository or from a folder written by an earlier version.
  */
 import { createReadStream } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
@@ -96,7 +96,11 @@ async function openFolder(folder: string): Promise<BackupSource> {
   };
 }
 
-/** Checks the size and checksum of one file. @returns the problem, or null */
+/**
+ * Checks the size and checksum of one file.
+ *
+ * @returns the problem, or null
+ */
 export async function fileProblem(
   file: FileEntry,
   open: (file: FileEntry) => Promise<Readable | null>,
@@ -118,7 +122,7 @@ export async function fileProblem(
 }
 
 /**
- * Checks the files of a backup: all of them, or all tables and a sample of the media.
+ * Checks either all files of a backup, or all tables and a sample of the media.
  *
  * @returns the number of files checked, and one line per problem
  */

@@ -63,7 +63,7 @@ export async function readDatabase(
 
 type TypedTable = { table: string; columns: { name: string; type: string }[] };
 
-/** Partitions are read through their parents; generated columns are left out. */
+/** Partitions are read through their parents; generated columns are omitted. */
 async function listTables(client: Client): Promise<TypedTable[]> {
   return readRows(
     client,
@@ -113,7 +113,7 @@ async function readOne(client: Client, query: string): Promise<string> {
   return (await client.query<{ value: string }>(query)).rows[0]?.value ?? '';
 }
 
-/** Names come from the catalogue; quoting makes unusual ones safe. */
+/** Names come from the catalogue. Quoting makes unusual ones safe. */
 export function quote(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

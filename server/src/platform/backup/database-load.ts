@@ -13,7 +13,7 @@ import { useUpIds } from './transaction-ids.ts';
 
 type NamedTable = Pick<TableEntry, 'path' | 'table' | 'columns' | 'rows'>;
 
-/** A database to load: from a backup, or from another server. */
+/** A database to load, from a backup or from another server. */
 export type RowSource = {
   readonly manifest: Omit<DatabasePart, 'tables'> & { readonly tables: readonly NamedTable[] };
   /** The rows of a table in the binary format of `copy`, or null if they are missing. */
@@ -52,7 +52,7 @@ export async function loadDatabase(client: Client, source: RowSource): Promise<v
   }
   for (const { name, partition, position } of manifest.positions) {
     const values = [name, JSON.stringify(position)];
-    // Neither backups of earlier versions nor the table before its migration have partitions.
+    // Neither backups of earlier versions nor unmigrated tables have partitions.
     if (partition === undefined) {
       await client.query('update projection set position = $2 where name = $1', values);
     } else {

@@ -1,7 +1,6 @@
 /**
- * Proves that backups can be restored by restoring them: the newest backup into a throwaway
- * database and, if the WAL is archived, the latest point in time it covers. The running
- * installation is not touched.
+ * Tests backups by restoring them: the newest backup into a throwaway database and, if the WAL is
+ * archived, the latest point in time it covers. The running installation is not touched.
  */
 import { rm } from 'node:fs/promises';
 import path from 'node:path';
@@ -31,10 +30,10 @@ type DrillOptions = {
   signal: AbortSignal;
 };
 
-/** A sample of the media is read, but at least this many files. */
+/** A sample of the media is read, but never fewer files than this. */
 const leastMedia = 50;
 
-/** @throws Error saying what could not be restored */
+/** @throws Error with a message saying what could not be restored */
 export async function runDrill(
   repository: Repository,
   { folder, log, signal }: DrillOptions,

@@ -1,6 +1,6 @@
 /**
  * The bytes of events that are kept in a stream, as a file of the backup. A restored log holds them
- * in the database, whichever stream it writes to afterwards.
+ * in the database, no matter which stream it writes to afterwards.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -13,14 +13,18 @@ import type { FileEntry, Repository } from './repository.ts';
 const pageBlocks = 500;
 
 /**
- * Keeps messages that blocks release until the session ends, because the snapshot still refers to
+ * Keeps messages released by blocks until the session ends, because the snapshot still refers to
  * them.
  */
 export async function holdMessages(client: Client): Promise<void> {
   await client.query(keepGarbage);
 }
 
-/** Writes the bytes of the blocks in the client's snapshot. @returns null if there are none */
+/**
+ * Writes the bytes of the blocks in the client's snapshot.
+ *
+ * @returns null if there are none
+ */
 export async function dumpEventBytes(
   client: Client,
   repository: Repository,

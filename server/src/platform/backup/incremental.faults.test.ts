@@ -1,4 +1,7 @@
-/** Proves that a second backup costs only what is new: 20 GB of media, made of sparse files. */
+/**
+ * Proves that a second backup costs only as much as the new data: 20 GB of media, made of sparse
+ * files.
+ */
 import assert from 'node:assert/strict';
 import { open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';

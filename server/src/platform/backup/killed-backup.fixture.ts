@@ -1,6 +1,6 @@
 /**
- * A process that takes a backup, then removes old ones, and kills itself at a chosen step. Its
- * argument is a `KilledBackup` as JSON; its settings say how to reach the place.
+ * A process that takes a backup, removes old ones, and kills itself at a chosen step. Its argument
+ * is a `KilledBackup` as JSON; its settings say how to reach the place.
  */
 import { readConfig } from '../../app/config.ts';
 import type { DatabaseConnection } from '../database/database.ts';
@@ -41,7 +41,7 @@ async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Arra
   }
 }
 
-/** The real storage, except that the process is killed at the step. */
+/** The real storage, except that the process is killed at the given step. */
 function killedAt(storage: Storage, { operation, key, when }: KillStep): Storage {
   const isStep = (name: string) => new RegExp(key).test(name);
   const put: Storage['put'] = async (name, source, signal) => {

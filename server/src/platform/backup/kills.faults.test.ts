@@ -55,7 +55,7 @@ const steps: KillStep[] = [...puts, ...removals].flatMap((operation) =>
     .map((when) => ({ ...operation, when })),
 );
 /**
- * Before a put nothing has reached a place of either kind, so the folder's run covers those kills.
+ * Before a put, nothing has reached either kind of place, so the folder's run covers those kills.
  */
 const bucketSteps = steps.filter(({ operation, when }) => operation !== 'put' || when !== 'before');
 
@@ -142,7 +142,7 @@ async function proveKills(
     await installation.change(round);
     const before = await listed(place);
     if (step.operation === 'remove' && step.key === '^media/') {
-      // Simulates a killed run that had copied a file which has since been deleted.
+      // Simulates a killed run that copied a file which has since been deleted.
       await put((await open(place)).storage, 'media/00/of-no-backup', randomBytes(9));
     }
     await killBackup({ connection, media, keyFile, place, passphrase, step }, settings);

@@ -1,7 +1,7 @@
 /**
  * The contents of one backup. The manifest is written last, so a backup without one is incomplete.
  *
- * Format 2 is used in a repository. Format 1, of earlier versions, is a folder of its own with
+ * Repositories use format 2. Format 1, used by earlier versions, is a separate folder with
  * `manifest.json`, the rows of each table under `database/` and the media under `media/`; it can
  * still be verified and restored.
  */
@@ -25,7 +25,7 @@ export type DatabasePart = {
   positions: PositionEntry[];
   sequences: { name: string; lastValue: string; isCalled: boolean }[];
   tables: TableEntry[];
-  /** The bytes of events that were in a stream; absent if the tables hold them. */
+  /** The bytes of events that were in a stream; absent if the tables hold all bytes. */
   eventBytes?: FileEntry;
 };
 
@@ -33,13 +33,13 @@ export type Manifest = DatabasePart & {
   format: 1 | 2;
   version: string;
   createdAt: string;
-  /** In format 1 the list of all media; in format 2 the file that contains it. */
+  /** Format 1: the list of all media. Format 2: the file that contains the list. */
   media: MediaEntry[] | (FileEntry & { files: number });
-  /** Null if the backup does not include the key. */
+  /** Null if the backup does not include the encryption key. */
   encryptionKey: FileEntry | null;
 };
 
-/** Begins with the time, so that ids sort in the order of the backups. */
+/** Begins with the time, so ids sort in the order in which the backups were taken. */
 export function newBackupId(now = new Date()): string {
   const moment = now.toISOString().replaceAll(/[-:]|\.\d+/g, '');
   return `${moment}-${randomBytes(2).toString('hex')}`;

@@ -14,12 +14,18 @@ import type { FileEntry, Repository } from './repository.ts';
 
 type Known = MediaEntry & {
   etag: string;
-  /** When a pass first found it missing from the storage, in milliseconds since the Unix epoch. */
+  /**
+   * When a pass first found the file missing from the storage, in milliseconds since the Unix
+   * epoch.
+   */
   goneAt?: number;
 };
 
 const indexKey = 'media-index.ndjson';
-/** Smaller files are read once, into memory; larger ones twice, to hash them and to copy them. */
+/**
+ * Smaller files are read once, into memory. Larger ones are read twice: to hash them and to copy
+ * them.
+ */
 const wholeBytes = 16 * 2 ** 20;
 /** Most copies are small and spend most of their time waiting for S3. */
 const parallelCopies = 4;
@@ -29,7 +35,7 @@ export class MediaIndex {
   readonly #known = new Map<string, Known>();
   readonly #stored = new Set<string>();
   #isChanged = false;
-  /** Number and size of the files that this run has added. */
+  /** Number and total size of the files that this run has added. */
   readonly added = { files: 0, bytes: 0 };
 
   private constructor(repository: Repository) {
@@ -45,7 +51,7 @@ export class MediaIndex {
     return index;
   }
 
-  /** Files that are in the storage, or were at most `keptMs` ago. */
+  /** Files that are in the storage, or were within the last `keptMs`. */
   *entries(keptMs = 0, now = Date.now()): Generator<MediaEntry> {
     for (const { goneAt, key, path, sizeBytes, sha256 } of this.#known.values()) {
       if (goneAt === undefined || goneAt > now - keptMs) yield { key, path, sizeBytes, sha256 };

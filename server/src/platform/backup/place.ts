@@ -1,4 +1,4 @@
-/** A place for backups: a folder, or a place in a back end of the storage. */
+/** A place for backups: a folder, or a location in one of the storage's back ends. */
 import path from 'node:path';
 import { ConfigurationError } from '../settings/settings.ts';
 import { isStorageUrl, openPlaceOf, storageUrl } from '../storage/back-ends.ts';

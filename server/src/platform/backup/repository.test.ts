@@ -1,5 +1,5 @@
 /**
- * Proves that a repository stores media once, opens with nothing but its passphrase, and prunes old
+ * Proves that a repository stores media once, opens with just its passphrase, and prunes old
  * backups.
  */
 import assert from 'node:assert/strict';
@@ -92,7 +92,7 @@ test('retention keeps the newest, what it needs, and nothing else', async () => 
   await repository.putJson(`backups/${running}/database/x`, {});
   assert.equal(Math.round((now - beginningOf(oldest)) / day), 40);
 
-  // Bytes of deleted files stay for as long as `restore --to` reaches back.
+  // Bytes of deleted files are kept for as far back as `restore --to` reaches.
   const later = now + 1_000;
   assert.equal(
     await pruneRepository(repository, { backupsMs: 20 * day, recoveryMs: day }, later),

@@ -23,7 +23,7 @@ import { seal, unseal } from './sealing.ts';
 export type FileEntry = {
   /** Its key in the repository; in a backup of format 1, its path in the folder. */
   path: string;
-  /** The size before compression and encryption. */
+  /** Size before compression and encryption. */
   sizeBytes: number;
   sha256: string;
 };
@@ -101,7 +101,7 @@ export class Repository {
   }
 }
 
-/** Joins two streams: an error or the end of one ends both. */
+/** Pipes one stream into another: an error or the end of either ends both. */
 function compose(source: Readable, through: Transform): Readable {
   return pipeline(source, through, () => undefined);
 }
@@ -115,8 +115,8 @@ export type OpenOptions = {
 };
 
 /**
- * @throws ConfigurationError if the place is no repository, holds other files, or the passphrase is
- * wrong
+ * @throws ConfigurationError if the place is not a repository or holds other files, or if the
+ * passphrase is wrong
  */
 export async function openRepository(
   storage: Storage,

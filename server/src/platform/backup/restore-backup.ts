@@ -24,12 +24,12 @@ async function checkMigrations({ migrations, version }: Manifest): Promise<void>
   const other = migrations.find(({ name, checksum }) => known.get(name) !== checksum);
   if (other === undefined) return;
   throw new ConfigurationError(
-    `The backup was made by Reelfeed ${version}, whose database has ${other.name}, which is unknown to this ` +
-      'version in that form. Restore it with that version or a newer one.',
+    `The backup was made by Reelfeed ${version} with the migration ${other.name}, which this ` +
+      'version lacks or has in a different form. Restore it with that version or a newer one.',
   );
 }
 
-/** Loads the rows in one transaction, after applying the migrations they were written under. */
+/** Applies the migrations that the backup was made with, then loads the rows in one transaction. */
 export async function restoreDatabase(
   source: RowSource,
   connection: DatabaseConnection,
@@ -37,12 +37,16 @@ export async function restoreDatabase(
   log: Logger,
 ): Promise<void> {
   await migrate(connection, log, source.manifest.migrations);
-  // Loads in one transaction, so an interrupted restore can simply be repeated.
+  // Loads the rows in one transaction, so an interrupted restore can simply be repeated.
   await loadDatabase(client, source);
   await migrate(connection, log);
 }
 
-/** Copies media into the storage. @param keepSame skips objects that exist with the same size */
+/**
+ * Copies media into the storage.
+ *
+ * @param keepSame skips objects that already exist with the same size
+ */
 export async function restoreMedia(
   storage: Storage,
   media: AsyncIterable<MediaEntry> | Iterable<MediaEntry>,

@@ -7,13 +7,17 @@ import type { Repository } from './repository.ts';
 type Retention = {
   /** How long to keep backups. The newest one is always kept. */
   readonly backupsMs: number;
-  /** Window of point-in-time restores; 0 disables them. */
+  /** Window for point-in-time restores; 0 disables them. */
   readonly recoveryMs: number;
 };
 
 const unfinishedMs = 24 * 60 * 60_000;
 
-/** The caller must hold the lock of the repository. @returns the number of removed backups */
+/**
+ * The caller must hold the lock of the repository.
+ *
+ * @returns the number of removed backups
+ */
 export async function pruneRepository(
   repository: Repository,
   { backupsMs, recoveryMs }: Retention,
@@ -43,7 +47,7 @@ async function allIds(repository: Repository): Promise<Set<string>> {
   const ids = new Set<string>();
   for await (const { key } of repository.storage.list('backups')) {
     const id = key.split('/')[1] ?? '';
-    // Other objects are not ours.
+    // Other objects were not created by backups.
     if (!Number.isNaN(beginningOf(id))) ids.add(id);
   }
   return ids;
@@ -63,7 +67,8 @@ async function pruneMedia(
   }
   const index = await MediaIndex.open(repository);
   index.forget(recoveryMs, (path) => held.has(path), now);
-  // The index is saved before the bytes are removed: it must never list a file that is gone.
+  // The index is saved before the bytes are removed, because it must never list a file that is
+  // gone.
   await index.save();
   for (const { path } of index.entries(Infinity)) held.add(path);
   for await (const { key } of repository.storage.list('media')) {

@@ -39,7 +39,11 @@ export async function* seal(
   yield sealChunk(fileKey, last, Math.max(0, number - 1), true);
 }
 
-/** Decrypts such a stream. @throws SealError before yielding any byte that is not authentic */
+/**
+ * Decrypts such a stream.
+ *
+ * @throws SealError before yielding any byte that is not authentic
+ */
 export async function* unseal(
   source: AsyncIterable<Uint8Array>,
   key: Buffer,

@@ -27,15 +27,15 @@ export type TakenBackup = {
 };
 
 /**
- * Held while writing to a repository, so that nothing is removed that a backup in progress relies
+ * Held while writing to a repository, so that nothing is removed that the backup in progress relies
  * on.
  */
 export const tryRepositoryLock = `select pg_try_advisory_lock(7231960417) as "isOurs"`;
 
 /**
- * Media are copied in two passes around the snapshot of the database: the first copies the bulk,
- * the second what has been added since. A file that the snapshot refers to existed before it, so
- * one of the passes copies it even if it is deleted soon afterwards.
+ * Media are copied in two passes, before and after the snapshot of the database: the first copies
+ * the bulk, the second whatever has been added since. A file that the snapshot refers to existed
+ * before the snapshot, so one of the passes copies it even if it is deleted soon afterwards.
  *
  * @param keyFile the file of the encryption key, if the backup should include it
  */

@@ -1,18 +1,18 @@
 /**
  * Rows of some tables contain the id of the transaction that wrote them, and readers store
- * snapshots, so that nothing is read twice or missed (decision 0002). A restored database counts
- * transactions from the start, so a backup shifts all ids down by the same amount: the oldest id
- * that any reader still distinguishes becomes the one after the first that PostgreSQL assigns. A
- * restore then only has to use up the ids in use, a few thousand under load, for all of them to be
- * in the past.
+ * snapshots, so that nothing is read twice or missed (decision 0002). A restored database starts
+ * counting transactions from the beginning, so a backup shifts all ids down by the same amount: the
+ * oldest id that any reader still distinguishes becomes the one after the first that PostgreSQL
+ * assigns. A restore then only has to consume the ids in use, a few thousand under load, to move
+ * all of them into the past.
  */
 import type { Client } from 'pg';
 
-/** PostgreSQL reserves the ids below this one. Rows that every reader has seen get it. */
+/** PostgreSQL reserves the ids below this one. Rows that every reader has seen get this id. */
 const firstId = 3n;
 /**
- * The id of members of joined blocks that every reader has seen. It is greater than the id of any
- * such row, because a reader that starts over compares both: see `event-log/postgres/join.ts`.
+ * The id given to members of joined blocks that every reader has seen. It is greater than the id of
+ * any such row, because a reader that starts over compares both: see `event-log/postgres/join.ts`.
  */
 const firstMemberId = firstId + 1n;
 const snapshotForm = /^\d+:\d+:[\d,]*$/;
@@ -41,7 +41,7 @@ export async function measureShift(client: Client): Promise<IdShift> {
   );
   const oldest = positions
     .flatMap(({ position }) => oldestIdsOf(position))
-    // Only positions that have read nothing yet are at or below it.
+    // Only positions that have not read anything yet are at or below it.
     .filter((id) => id > firstId)
     .reduce((least, id) => (id < least ? id : least), BigInt(rows[0]?.oldest ?? 3));
   const shift = oldest - firstMemberId - 1n;
@@ -79,7 +79,7 @@ function moveIn(value: unknown, move: (id: bigint) => bigint, name = ''): unknow
 }
 
 /**
- * A statement that uses up ids until the next one is at least `next`. Must not run in a
+ * A statement that consumes ids until the next one is at least `next`. Must not run in a
  * transaction.
  */
 export const useUpIds = (next: string): string => `

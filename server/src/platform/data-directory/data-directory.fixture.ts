@@ -1,6 +1,6 @@
 /**
- * A process for tests: claims the directory in its first argument, reports it, and holds it until
- * its parent exits.
+ * A process for tests that claims the directory given in its first argument, reports that, and
+ * holds it until its parent exits.
  */
 import { claimDataDirectory } from './data-directory.ts';
 

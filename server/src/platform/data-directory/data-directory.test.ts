@@ -69,7 +69,7 @@ describe('the data directory', () => {
     const path = join(folder, 'killed');
     const { child } = await startClaimant(path);
     child.kill('SIGKILL');
-    // Does not wait for the process to end, just as `kill -9; start` in a script does not.
+    // Does not wait for the process to end, like `kill -9; start` in a script.
     {
       await using directory = await claimDataDirectory(path);
       const owner = await readFile(join(directory.path, 'owner.json'), 'utf8');

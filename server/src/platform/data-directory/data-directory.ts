@@ -37,10 +37,7 @@ const SQLITE_BUSY = 5;
 const CLAIM_PATIENCE_MS = 1_000;
 const CLAIM_RETRY_MS = 50;
 
-/**
- * The data directory can't be used. The message explains why to the operator, in one or two
- * sentences.
- */
+/** The data directory can't be used. The message tells the operator why in one or two sentences. */
 export class DataDirectoryError extends Error {
   override readonly name = 'DataDirectoryError';
 }
@@ -68,7 +65,10 @@ export type Owner = {
   readonly pid: number;
   readonly host: string;
   readonly since: string;
-  /** Whether it rereads its settings on SIGHUP, which would end any other process. */
+  /**
+   * Whether it rereads its settings on SIGHUP. Any other process would be terminated by that
+   * signal.
+   */
   readonly reloads: boolean;
 };
 
@@ -83,7 +83,7 @@ export async function livingOwner(directory: string): Promise<Owner | null> {
 
 /**
  * Creates the directory with mode 0700 if it is missing and claims it for this process. Waits up to
- * `patienceMs`, by default a second, for an owner that is just ending. `reloads` is stored for
+ * `patienceMs`, by default a second, for an owner that is about to exit. `reloads` is stored for
  * processes that look up the owner.
  *
  * @throws {DataDirectoryError} if another process owns the directory (the message names it), the
@@ -116,12 +116,12 @@ export async function claimDataDirectory(
 
 async function openDirectory(directory: string): Promise<string> {
   const wanted = resolve(directory);
-  // PostgreSQL's own files contain this path on a line of its own.
+  // PostgreSQL's own files contain this path on a separate line.
   if (/[\n\r]/.test(wanted)) {
     throw new DataDirectoryError('The path of the data directory must not contain a line break.');
   }
   try {
-    // Parent folders keep the default mode: the database's user may have to traverse them.
+    // Parent folders keep the default mode, because the database's user may have to traverse them.
     await makeFolder(dirname(wanted), 0o777);
     await makeFolder(wanted, 0o700);
     const path = await realpath(wanted);
@@ -166,7 +166,7 @@ function tryLock(path: string): DatabaseSync | undefined {
   try {
     database = new DatabaseSync(join(path, LOCK_FILE), { timeout: 0 });
     // Without a journal file, nothing is left on disk that the next owner would have to roll back.
-    // A rollback needs an exclusive lock and could make two starting processes reject each other.
+    // A rollback needs an exclusive lock, so two starting processes could reject each other.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN IMMEDIATE');
     return database;
   } catch (error) {

@@ -1,8 +1,8 @@
 import { inTransaction, type Db, type Tx } from './database.ts';
 
 /**
- * Repeats `step`, each time in a transaction of its own, until it handles less than a full batch or
- * the signal aborts, so that work over many rows never holds locks for long.
+ * Repeats `step`, each time in a separate transaction, until it handles less than a full batch or
+ * the signal aborts. Work over many rows therefore never holds locks for long.
  *
  * @param step handles at most `batchSize` rows and returns how many it handled
  * @returns the total number of handled rows

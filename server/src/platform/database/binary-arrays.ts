@@ -1,7 +1,7 @@
 /**
  * Arrays in PostgreSQL's binary format, for statements that take thousands of rows at once: neither
- * side escapes, prints or parses anything. The driver sends a Buffer as binary whatever the type of
- * its parameter, so the cast in the statement must name the exact type: `${int8Array(x)}::int8[]`.
+ * side escapes, prints or parses anything. The driver always sends a Buffer as binary, so the cast
+ * in the statement must name the exact type: `${int8Array(x)}::int8[]`.
  */
 import { dayMs } from '../values/time.ts';
 
@@ -106,7 +106,9 @@ export function uuidArray(values: readonly string[]): Buffer {
   });
 }
 
-/** `uuid[]` of `count` values. `fill` may write them in any order, each at `offsetOf` its index. */
+/**
+ * `uuid[]` of `count` values. `fill` may write them in any order, each at its `offsetOf(index)`.
+ */
 export function filledUuidArray(
   count: number,
   fill: (bytes: Buffer, offsetOf: (index: number) => number) => void,

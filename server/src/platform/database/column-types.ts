@@ -1,4 +1,4 @@
-/** Types of columns that many tables have: as selected, inserted and updated. */
+/** Column types that many tables share, as selected, inserted and updated. */
 import type { ColumnType } from 'kysely';
 
 export type StoredTimestamp = ColumnType<Date, Date | string, Date | string>;

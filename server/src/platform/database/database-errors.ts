@@ -1,4 +1,6 @@
-/** Interprets errors of `pg`: whether the database is unavailable, or a constraint was violated. */
+/**
+ * Interprets errors from `pg`: whether the database is unavailable, or a constraint was violated.
+ */
 
 /** The five-character SQLSTATE of a PostgreSQL error, or null. */
 export function sqlState(error: unknown): string | null {
@@ -15,7 +17,7 @@ export function brokenConstraint(error: unknown): string | null {
 }
 
 /**
- * Server states in which the same request may soon succeed: connection failures (08), too many
+ * SQLSTATEs after which the same request may soon succeed: connection failures (08), too many
  * connections (53300), shutdown and start-up (57P01 to 57P03), statement and lock timeouts (57014,
  * 55P03), a terminated idle transaction (25P03), and a server that has become a standby (25006).
  */
@@ -34,14 +36,14 @@ const awaySystemCodes = new Set([
 ]);
 
 /**
- * An error for a connection that this process gave up, which looks like that of a broken
+ * An error for a connection that this process abandoned. It looks like the error of a broken
  * connection.
  */
 export function connectionLost(reason: string): Error {
   return new Error(`Connection terminated: ${reason}`);
 }
 
-/** Messages of `pg` for a lost connection; these errors have no code. */
+/** Messages from `pg` about a lost connection; these errors have no code. */
 const awayMessages =
   /^(Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|The server closed the connection|Cannot use a pool after calling end|Client was closed)/;
 
@@ -65,21 +67,19 @@ export function isDatabaseAway(error: unknown): boolean {
   return awayMessages.test(error.message);
 }
 
-/** Returns whether a transaction failed because of contention, even after retries: 40001, 40P01. */
+/** Returns whether a transaction failed because of contention even after retries (40001, 40P01). */
 export function isContention(error: unknown): boolean {
   const state = sqlState(error);
   return state === '40001' || state === '40P01';
 }
 
-/**
- * Server states that call for different connection settings: privileges, user, password, database.
- */
+/** SQLSTATEs that call for different connection settings: privileges, user, password, database. */
 const refusedStates = /^(28...|3D000|42501)$/;
 const refusedEncryption = /\b(SSL|TLS)\b|certificate/i;
 
 /**
- * Explains to an operator in one sentence, without secrets, why the database can't be used. Null
- * for errors that do not come from the connection.
+ * Tells an operator in one sentence, without secrets, why the database can't be used. Returns null
+ * for errors that are not about the connection.
  */
 export function connectionProblem(error: unknown): string | null {
   if (!(error instanceof Error)) return null;

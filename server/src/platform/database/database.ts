@@ -24,7 +24,7 @@ export type DatabaseOptions = {
   connection: DatabaseConnection;
   poolSize: number;
   log: Logger;
-  /** Processes of the service find each other by this name. All commands share one name. */
+  /** Processes of the service find each other by this name. All CLI commands share one name. */
   applicationName?: string;
   sessionSettings?: SessionSettings;
   /** Whether connections go through a pooler in transaction mode: see pooler.ts. */
@@ -38,7 +38,7 @@ export type Database = AsyncDisposable & {
 
 const int8Oid = 20;
 
-/** No statement should run longer than this; long work is done in batches. */
+/** No statement should run longer than this; longer work is done in batches. */
 const statementTimeoutMs = 30_000;
 
 /** Settings of every session, by PostgreSQL's names; times in milliseconds. */
@@ -50,7 +50,7 @@ export const sessionDefaults = {
 } as const satisfies SessionSettings;
 
 /**
- * Opens the connection pool. Connections are opened and closed with the load. While PostgreSQL is
+ * Opens the connection pool. The number of connections follows the load. While PostgreSQL is
  * unavailable, queries fail within `connectionTimeoutMillis` and the API responds with 503.
  */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -58,7 +58,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   const nameOf = isPooled ? () => null : nameStatements();
   const pool = new Pool({
     ...poolConnection(options.connection),
-    // Evaluated for each connection: by then another server may accept writes.
+    // Evaluated for each connection, because another server may accept writes by then.
     Client: preparingClient(nameOf, () => poolConnection(options.connection)),
     max: options.poolSize,
     types: numbersForInt8(),
@@ -89,8 +89,8 @@ export function openDatabase(options: DatabaseOptions): Database {
       : watchPrimary(url, options.log, () => watch.breakAll('another server accepts writes'));
   pool
     .on('connect', (client) => {
-      // A connection may break in the very packet that opens it, before anything else listens for
-      // errors.
+      // A connection may break with the very packet that opens it, before any other code listens
+      // for errors.
       client.on('error', () => undefined);
       watch.add(client);
     })
@@ -114,14 +114,14 @@ export function openDatabase(options: DatabaseOptions): Database {
 }
 
 /**
- * Connection settings in the format of `pg`; with several servers, those of the one that accepts
+ * Connection settings in the format of `pg`. With several servers, those of the server that accepts
  * writes.
  */
 export function poolConnection(connection: DatabaseConnection): PoolConfig {
   return 'url' in connection ? { connectionString: currentUrl(connection.url) } : { ...connection };
 }
 
-/** 64-bit integers become numbers: all that we store are far below 2^53. */
+/** 64-bit integers become numbers: all stored values are far below 2^53. */
 function numbersForInt8(): TypeOverrides {
   const types = new TypeOverrides();
   types.setTypeParser(int8Oid, Number);
@@ -132,10 +132,10 @@ const maxTries = 4;
 const retryPauseMs = 20;
 
 /**
- * Runs `work` in one transaction. Deadlocks and serialization failures are retried, for up to four
- * attempts in all, so `work` must have no effect outside the transaction. The delay before a retry
- * is random and grows: without it, the loser often takes the same lock again ahead of the winner,
- * and both run into the next deadlock.
+ * Runs `work` in one transaction. Deadlocks and serialization failures are retried, up to four
+ * attempts in total, so `work` must have no side effects outside the transaction. The delay before
+ * a retry is random and grows. Without it, the loser often takes the same lock again before the
+ * winner does, and both run into the next deadlock.
  */
 export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
@@ -150,7 +150,7 @@ export async function inTransaction<T>(db: Db, work: (tx: Tx) => Promise<T>): Pr
 
 /**
  * Runs `work` inside a savepoint: a failure rolls back only its own statements, and the transaction
- * continues. Savepoints of the same name nest.
+ * continues. Savepoints with the same name nest.
  */
 export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T> {
   await sql`savepoint step`.execute(tx);
@@ -159,15 +159,15 @@ export async function inSavepoint<T>(tx: Tx, work: () => Promise<T>): Promise<T>
     await sql`release savepoint step`.execute(tx);
     return result;
   } catch (error) {
-    // On a lost connection this fails as well; the first error is the one to report.
+    // On a lost connection, this fails as well. The first error is reported.
     await sql`rollback to savepoint step`.execute(tx).catch(() => undefined);
     throw error;
   }
 }
 
 /**
- * Sends a statement without a separate round trip: it runs right before the transaction's next
- * statement, or before the commit. If it fails, that statement fails too.
+ * Sends a statement without a separate round trip: it runs immediately before the transaction's
+ * next statement, or before the commit. If it fails, that statement fails too.
  */
 export async function sendAhead<Row>(tx: Tx, query: CompiledQuery<Row>): Promise<Ahead<Row>> {
   return tx.getExecutor().provideConnection(async (connection) => {

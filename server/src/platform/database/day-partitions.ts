@@ -1,7 +1,8 @@
 /**
  * Tables with a partition for each UTC day. Partitions are created a week ahead and dropped when
- * they expire, so that deleting old data costs nothing. Rows without a partition, because nothing
- * ran for a week, go to the default partition and move once the partition of their day is created.
+ * they expire, so that deleting old data costs nothing. Rows whose partition is missing, because no
+ * process ran for a week, go to the default partition. They move once the partition of their day is
+ * created.
  */
 import { sql } from 'kysely';
 import { inTransaction, type Db, type Tx } from './database.ts';
@@ -13,7 +14,7 @@ export type DayPartition = { readonly name: string; readonly day: string };
 
 const daysAhead = 7;
 
-/** Creates the partitions for the coming week. Cheap if they exist. */
+/** Creates the partitions for the coming week. Cheap if they already exist. */
 export async function prepareDayPartitions(db: Db, tables: readonly DailyTable[]): Promise<void> {
   for (const { name, column } of tables) {
     await inTransaction(db, async (tx) => {
@@ -34,8 +35,8 @@ export function wholeDays(retentionMs: number): number {
 
 /**
  * Drops the partitions of days that ended over `retentionDays` days ago, each in the same
- * transaction as `alongside`, and deletes rows that arrived for such a day after its partition was
- * dropped.
+ * transaction as `alongside`, and deletes rows that arrived for such a day after its partition had
+ * been dropped.
  */
 export async function dropOldDays(
   db: Db,
@@ -78,7 +79,8 @@ async function listExpired(
 }
 
 /**
- * Gives up soon if a long read holds the table, because all other statements would queue behind it.
+ * Gives up soon if a long read holds a lock on the table, because all other statements would queue
+ * behind this one.
  */
 async function waitBriefly(tx: Tx): Promise<void> {
   await sql`select set_config('lock_timeout', '2s', true)`.execute(tx);

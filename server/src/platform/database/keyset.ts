@@ -1,11 +1,12 @@
 /**
- * Keyset paging: a page starts after the last row of the previous page, wherever that row is now.
+ * Keyset pagination: a page starts after the last row of the previous page, wherever that row is
+ * now.
  */
 import { sql, type RawBuilder } from 'kysely';
 
-/** The last row of a page in a list ordered by time and id, newest first. */
+/** The last row of a page of a list that is ordered by time and id, newest first. */
 export type KeysetPosition = {
-  /** The timestamp in PostgreSQL's text format, to the microsecond. */
+  /** The timestamp in PostgreSQL's text format, with microseconds. */
   readonly at: string;
   readonly id: string;
 };

@@ -1,4 +1,4 @@
-/** A process for tests: migrates the database given by its argument and reports the result. */
+/** A process for tests that migrates the database given by its argument and reports the result. */
 import { createLogger } from '../logging/logging.ts';
 import type { DatabaseConnection } from './database.ts';
 import { migrate } from './migrate.ts';

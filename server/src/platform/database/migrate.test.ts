@@ -1,5 +1,5 @@
 /**
- * Proves that a database gets each migration exactly once and completely, even if several processes
+ * Proves that a database gets each migration completely and exactly once, even if several processes
  * start at once or are killed.
  */
 import assert from 'node:assert/strict';
@@ -192,7 +192,7 @@ for (const [index, table] of lastTables.entries()) {
   test(`kill -9 in the middle of ${names[index]} leaves whole migrations only`, async () => {
     const connection = await emptyDatabase();
     await withClient(connection, async (blocker) => {
-      // The migration blocks while another transaction is creating a table of the same name.
+      // The migration blocks while another transaction is creating a table with the same name.
       await blocker.query('begin');
       await blocker.query(`create table ${table} (one int)`);
       const child = startMigration(connection);
@@ -202,7 +202,7 @@ for (const [index, table] of lastTables.entries()) {
       await ended;
       await blocker.query('rollback');
     });
-    // The next process waits for the session of the killed one, which ends without a commit.
+    // The next process waits for the session of the killed one, which ends without committing.
     assert.deepEqual(await migrate(connection, silentLog), names.slice(index));
     assert.deepEqual(await shapeOf(connection), wholeShape);
   });

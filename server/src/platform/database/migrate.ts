@@ -40,13 +40,13 @@ export async function readMigrations(): Promise<Migration[]> {
 }
 
 /**
- * Brings the database up to this version. Each pending file runs in a transaction of its own, under
- * a lock that any number of starting processes may wait for. A kill at any point leaves only
- * complete migrations. Then SQL functions of features (`functions.sql`) are replaced if this
- * version has different ones. Older processes that still run use the new functions too, so a change
- * must suit both versions, just like a migration.
+ * Migrates the database to this version. Each pending file runs in a separate transaction, under a
+ * lock that any number of starting processes may wait for. A kill at any point leaves only complete
+ * migrations. Then the SQL functions of features (`functions.sql`) are replaced if this version has
+ * different ones. Older processes that are still running use the new functions too, so a change
+ * must be compatible with both versions, just like a migration.
  *
- * @param only the migrations that a backup was made with; by default all of this version
+ * @param only the migrations that a backup was made with; default: all of this version
  * @returns the names of the migrations that this call applied
  * @throws MigrationError if the database is of a newer version, a file was changed after it was
  * applied, or the server does not meet this version's requirements
@@ -71,13 +71,13 @@ export async function migrate(
       await apply(client, migration);
       log.debug({ migration: migration.name }, 'migration applied');
     }
-    // A single line: the first start applies all of them, and then prints keys that must not be
-    // missed.
+    // Logs a single line: the first start applies all migrations, and then prints keys that must
+    // not be overlooked.
     if (pending.length > 0) {
       log.info({ migrations: pending.length, last: pending.at(-1)?.name }, 'migrations applied');
     }
     const isComplete = migrations.length === applied.size + pending.length;
-    // A backup of an older version may lack tables that this version's functions need.
+    // A backup from an older version may lack tables that this version's functions need.
     if (isComplete) await replaceFunctions(client, log);
     return pending.map((migration) => migration.name);
   });
@@ -90,7 +90,7 @@ const functionTable = `
     replaced_at timestamptz not null default now()
   )`;
 
-/** Runs each `functions.sql` that differs from the one applied last, all or nothing. */
+/** Runs each `functions.sql` that differs from the version applied last, all or nothing. */
 async function replaceFunctions(client: Client, log: Logger): Promise<void> {
   await client.query(functionTable);
   const { rows } = await client.query<{ file: string; checksum: string }>(
@@ -99,7 +99,7 @@ async function replaceFunctions(client: Client, log: Logger): Promise<void> {
   const known = new Map(rows.map(({ file, checksum }) => [file, checksum]));
   const changed: Migration[] = [];
   const names = await Array.fromAsync(glob('**/functions.sql', { cwd: sourceFolder }));
-  // The order is the same everywhere, because a view may read one from an earlier file.
+  // The order is always the same, because a view may depend on one from an earlier file.
   for (const name of names.toSorted()) {
     const sql = await readFile(sourceFolder + name, 'utf8');
     const checksum = checksumOf(sql);
@@ -151,7 +151,7 @@ function withMigrationClient<T>(
 
 const oldestServer = 15;
 
-/** Also reports, before it starts, conditions that would make a migration fail. */
+/** Also reports in advance conditions that would make a migration fail. */
 async function checkServer(client: Client): Promise<void> {
   const { rows } = await client.query<{ version: string; encoding: string }>(
     `select current_setting('server_version') as version,

@@ -1,6 +1,6 @@
 /**
- * Proves that a database that may lose confirmed commits is made safe, or rejected with the names
- * of its settings.
+ * Proves that a database that may lose acknowledged commits is either made safe, or rejected with
+ * the names of its settings.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

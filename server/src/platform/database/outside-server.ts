@@ -6,13 +6,14 @@ import { poolConnection, type DatabaseConnection, type SessionSettings } from '.
 import { findPrimary } from './primary.ts';
 
 /**
- * Values with which a commit does not wait for this server's disk or, for `local`, its standbys.
+ * Values with which a commit does not wait for this server's disk or, with `local`, for its
+ * standbys.
  */
 const earlyCommits = ['off', 'local'];
 
 /**
- * Looks for settings with which the server could lose confirmed commits. Each session can make its
- * own commits synchronous; the other settings can only be changed on the server.
+ * Checks for settings with which the server could lose acknowledged commits. Each session can make
+ * its own commits synchronous; the other settings can only be changed on the server.
  *
  * @param accepted settings that the operator has explicitly accepted
  * @returns the settings that each session must set

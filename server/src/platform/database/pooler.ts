@@ -1,7 +1,7 @@
 /**
  * A pooler in transaction mode, such as PgBouncer, between the service and PostgreSQL. Clients
- * share its server connections, so a session keeps neither settings nor prepared statements. The
- * settings that every session needs are set for the role instead, and checked at the start.
+ * share its server connections, so a session keeps neither settings nor prepared statements.
+ * Settings that every session needs are set on the role instead, and checked at startup.
  */
 import { Client } from 'pg';
 import { ConfigurationError } from '../settings/settings.ts';
@@ -12,7 +12,7 @@ import type { SessionSettings } from './database.ts';
  * Checks that the pooled connection leads to the same database, and that its sessions have the
  * settings that the service relies on.
  *
- * @throws ConfigurationError with the statement that fixes the missing settings
+ * @throws ConfigurationError with the statements that fix the missing settings
  */
 export async function checkPooler(
   pooled: DatabaseConnection,
@@ -44,7 +44,7 @@ export async function refusePooler(
   );
 }
 
-/** A pooler reports process ids of its own. */
+/** A pooler reports different process ids. */
 async function isPooled(client: Client): Promise<boolean> {
   const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
   return rows[0]?.pid !== (client as Client & { processID: number }).processID;

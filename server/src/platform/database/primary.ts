@@ -18,22 +18,26 @@ const answerWithinMs = 1_500;
 /** User and password, hosts, and the rest. */
 const form = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^/?]+)(.*)$/;
 
-/** One URL for each host; a URL without a list of hosts is returned unchanged. */
+/** One URL per host. A URL without a list of hosts is returned unchanged. */
 export function splitHosts(url: string): readonly string[] {
   const [, start = '', hosts = '', rest = ''] = form.exec(url) ?? [];
   if (!hosts.includes(',')) return [url];
   return hosts.split(',').map((host) => `${start}${host}${rest}`);
 }
 
-/** The server found last, by URL; all connections of this process go there. */
+/** The last server found for each URL; all connections of this process go there. */
 const found = new Map<string, string>();
 
-/** The URL of the server that accepted writes at the last check. */
+/** The URL of the server that accepted writes when last checked. */
 export function currentUrl(url: string): string {
   return found.get(url) ?? splitHosts(url)[0] ?? url;
 }
 
-/** Retries until a server accepts writes or the time is up. @returns whether one does */
+/**
+ * Retries until a server accepts writes or time runs out.
+ *
+ * @returns whether one does
+ */
 export async function findPrimary(url: string, withinMs = 0): Promise<boolean> {
   const hosts = splitHosts(url);
   if (hosts.length === 1) return true;

@@ -6,9 +6,9 @@
  *
  * 1. While the replica is away or behind, reads go to the primary.
  * 2. Lag is measured by the write-ahead log alone: the replica is as old as the newest position of
- *    the primary that it has replayed. Clocks therefore do not matter, a replica that has lost its
- *    primary falls behind, and one that has not replayed the migrations of this process's start is
- *    not used.
+ *    the primary that it has replayed. Clocks therefore do not matter. A replica that has lost its
+ *    primary falls behind, and one that has not replayed the migrations applied when this process
+ *    started is not used.
  * 3. A read that fails on the replica is repeated on the primary: a row may not have arrived yet,
  *    and the replica cancels statements that conflict with its replay.
  * 4. Reads that must see their caller's own writes use the replica only through `upToDate`.
@@ -36,7 +36,7 @@ export type HeavyReads = AsyncDisposable & {
   read<T>(work: (db: Db) => Promise<T>): Promise<T>;
   /**
    * Returns a database that contains everything committed before this call: the replica once it has
-   * caught up, or the primary.
+   * caught up, otherwise the primary.
    */
   upToDate(): Promise<Db>;
   /** Null if no replica is configured. */
@@ -51,7 +51,7 @@ export type ReplicaOptions = Omit<DatabaseOptions, 'connection' | 'isPooled'> & 
 
 const checkEveryMs = 500;
 const answerWithinMs = 2_000;
-/** Time that `upToDate` waits for the replica. */
+/** How long `upToDate` waits for the replica. */
 const catchUpMs = 2_000;
 const catchUpPollMs = 50;
 
@@ -76,7 +76,7 @@ class ReadReplica implements HeavyReads {
   readonly #database: Database;
   readonly #probe: ReplicaProbe;
   readonly #lag = new ReplayLag();
-  /** Each function fails a read that waits for the replica. */
+  /** Functions that each fail a read waiting for the replica. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaState = { is: 'away', reason: 'it has not been checked yet' };
   #watch: AsyncDisposable | null = null;
@@ -114,7 +114,7 @@ class ReadReplica implements HeavyReads {
     try {
       return await Promise.race([work(this.#database.db), lost.promise]);
     } catch (error) {
-      // A statement that is too slow on one server is too slow on the other.
+      // A statement that is too slow on one server is too slow on the other, too.
       if (sqlState(error) === queryCancelled) throw error;
       if (isDatabaseAway(error)) log.info({ err: error }, 'read failed on the read replica');
     } finally {
@@ -163,7 +163,7 @@ class ReadReplica implements HeavyReads {
     if (state.is === 'used') {
       log.info({ lagMs: state.lagMs }, 'using the read replica for heavy reads');
     } else if (state.is === 'behind') {
-      // Right after the start, the lag is not known yet.
+      // Immediately after the start, the lag is not known yet.
       log[state.lagMs === null ? 'info' : 'warn'](
         { lagMs: state.lagMs, maxLagMs },
         'the read replica is too far behind; reading from the primary',
@@ -192,8 +192,8 @@ class NoReplicaError extends Error {
 }
 
 /**
- * Asks for the replica's position on a connection of its own, because expensive reads may occupy
- * all others.
+ * Asks for the replica's position on a separate connection, because expensive reads may occupy all
+ * others.
  */
 class ReplicaProbe implements AsyncDisposable {
   readonly #url: string;
@@ -242,7 +242,7 @@ class ReplicaProbe implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const client = this.#client;
     this.#client = null;
-    // Not awaited: a hung server does not close the connection either.
+    // Not awaited, because a hung server does not close the connection either.
     void client?.then((connected) => connected.end()).catch(() => undefined);
   }
 }

@@ -1,22 +1,22 @@
 /** The age of a replica, derived from positions in the write-ahead log of its primary. */
 type Sample = { readonly position: bigint; readonly atMs: number };
 
-/** Ten minutes at two samples per second. */
+/** Ten minutes, at two samples per second. */
 const maxSamples = 1_200;
 
 export class ReplayLag {
-  /** Ascending by both. */
+  /** Sorted by both in ascending order. */
   readonly #samples: Sample[] = [];
 
-  /** Records the primary's position at a moment, in the milliseconds of one clock. */
+  /** Records the primary's position at a moment, in milliseconds of a single clock. */
   note(position: bigint, atMs: number): void {
-    // After a failover, the new primary may lack some of the previous primary's log.
+    // After a failover, the new primary may lack the end of the previous primary's log.
     while ((this.#samples.at(-1)?.position ?? 0n) > position) this.#samples.pop();
     this.#samples.push({ position, atMs });
     if (this.#samples.length > maxSamples) this.#samples.shift();
   }
 
-  /** Whether this position is beyond the latest one that the primary has reported. */
+  /** Whether this position is beyond the latest one reported by the primary. */
   isAhead(position: bigint): boolean {
     return position > (this.#samples.at(-1)?.position ?? 0n);
   }

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * The current snapshot in text form, which sees everything committed so far, and the database's
- * clock.
+ * Returns the current snapshot as text, which includes everything committed so far, and the
+ * database's clock.
  */
 export async function currentSnapshot(db: Db): Promise<{ snapshot: string; nowMs: number }> {
   const { rows } = await sql<{ snapshot: string; now_ms: number }>`

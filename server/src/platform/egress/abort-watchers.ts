@@ -1,7 +1,6 @@
 /**
- * Many watchers of one signal. A signal keeps its listeners in a list and walks it for each
- * addition and removal; with hundreds of requests in flight, that takes longer than signing a
- * request.
+ * Many watchers of one signal. An `AbortSignal` scans its list of listeners for each addition and
+ * removal; with hundreds of requests in flight, that takes longer than signing a request.
  */
 import { Bag, type BagMember } from '../memory/bag.ts';
 

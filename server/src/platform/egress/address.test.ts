@@ -11,7 +11,7 @@ import {
   parseRange,
 } from './address.ts';
 
-/** First and last address of every refused IPv4 block, with the public addresses next to it. */
+/** First and last address of every refused IPv4 block, and the adjacent public addresses. */
 const ipv4Blocks: [before: string | null, first: string, last: string, after: string | null][] = [
   [null, '0.0.0.0', '0.255.255.255', '1.0.0.0'],
   ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0'],

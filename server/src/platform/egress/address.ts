@@ -1,12 +1,14 @@
 /**
  * The addresses that an outgoing request may reach: global unicast and nothing else. The ranges are
  * those of the IANA special-purpose address registries for IPv4 and IPv6 (RFC 6890 and its
- * updates), judged by their purpose: a range that is not a host's own address on the public
+ * updates), judged by their purpose: a range whose addresses don't belong to hosts on the public
  * internet is refused, even if a registry calls it reachable (anycast sinks, retired tunnels).
  */
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
-/** Ranges of one address family, because a `BlockList` alone also matches IPv4 for mapped IPv6. */
+/**
+ * A `BlockList` and its family, because a list of IPv4 ranges also matches mapped IPv6 addresses.
+ */
 export type AddressRanges = { readonly family: 'ipv4' | 'ipv6'; readonly list: BlockList };
 
 const refusedIpv4 = ranges([
@@ -14,7 +16,7 @@ const refusedIpv4 = ranges([
   '10.0.0.0/8', // Private.
   '100.64.0.0/10', // Shared by carriers.
   '127.0.0.0/8', // Loopback.
-  '168.63.129.16/32', // A cloud's metadata service behind a public address.
+  '168.63.129.16/32', // A cloud's metadata service at a public address.
   '169.254.0.0/16', // Link-local, with most metadata services.
   '172.16.0.0/12', // Private.
   '192.0.0.0/24', // Protocol assignments.
@@ -32,9 +34,9 @@ const refusedIpv4 = ranges([
 ]);
 
 /**
- * Only 2000::/3 is assigned as global unicast. Everything outside is refused: unspecified,
- * loopback, IPv4-compatible, translated, discard, SRv6, unique local, link-local, site-local,
- * multicast. The list below contains the exceptions inside it.
+ * Only 2000::/3 is assigned as global unicast. Everything else is refused: unspecified, loopback,
+ * IPv4-compatible, translated, discard, SRv6, unique local, link-local, site-local, multicast. The
+ * list below has the refused ranges inside it.
  */
 const globalIpv6 = ranges(['2000::/3']);
 const refusedIpv6 = ranges([
@@ -49,7 +51,7 @@ const refusedIpv6 = ranges([
 const mappedIpv4 = ranges(['::ffff:0:0/96']);
 
 /**
- * Metadata services of clouds. They hand out credentials, so neither a range nor a name allows
+ * Metadata services of clouds. They hand out credentials, so neither a range nor a name can allow
  * them.
  */
 const metadataAddresses = new Set(
@@ -65,9 +67,10 @@ const metadataAddresses = new Set(
 const nat64 = ranges(['64:ff9b::/96']);
 
 /**
- * True for an address that a request may reach without an exception. Takes IPv4 in four decimal
- * parts or IPv6 without a zone; anything else is false. An IPv4 address embedded in an IPv6 one is
- * judged as itself if the form still leads there (mapped, NAT64, ISATAP).
+ * Returns true for an address that a request may reach without an exception. Takes IPv4 in four
+ * decimal parts or IPv6 without a zone, and returns false for anything else. An IPv4 address
+ * embedded in an IPv6 address is judged on its own if the IPv6 form still leads to it (mapped,
+ * NAT64, ISATAP).
  */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !contains(refusedIpv4, address);
@@ -77,14 +80,14 @@ export function isPublicAddress(address: string): boolean {
   return !isIsatap(address) || isPublicAddress(carried);
 }
 
-/** True for a cloud's metadata service, in any spelling. */
+/** Returns true for a cloud's metadata service, in any notation. */
 export function isMetadataAddress(address: string): boolean {
   return metadataAddresses.has(canonicalAddress(address));
 }
 
 /**
- * The canonical spelling of an address, for comparison: a mapped IPv4 address becomes plain IPv4,
- * and IPv6 becomes eight groups without `::`. Other text is returned unchanged.
+ * The canonical form of an address, for comparison: a mapped IPv4 address becomes plain IPv4, and
+ * IPv6 becomes eight groups without `::`. Other text is returned unchanged.
  */
 export function canonicalAddress(address: string): string {
   const bytes = addressBytes(address);
@@ -96,8 +99,9 @@ export function canonicalAddress(address: string): string {
 }
 
 /**
- * Four or sixteen bytes, or null for anything but a plain IP address. Node checks the spelling, so
- * short, octal and hexadecimal forms, which programs interpret differently, are rejected.
+ * Returns four or sixteen bytes, or null for anything but a plain IP address. Node checks the
+ * spelling, so short, octal and hexadecimal forms, which programs interpret differently, are
+ * rejected.
  */
 export function addressBytes(address: string): number[] | null {
   if (isIPv4(address)) return address.split('.').map(Number);
@@ -114,7 +118,7 @@ export function addressBytes(address: string): number[] | null {
   });
 }
 
-/** Reads `10.0.0.0/8` or `fd00::/8`; null if the text is not a CIDR range. */
+/** Parses `10.0.0.0/8` or `fd00::/8`; returns null if the text is not a CIDR range. */
 export function parseRange(text: string): AddressRanges | null {
   const [address = '', length = '', ...rest] = text.split('/');
   if (isIP(address) === 0 || address.includes('%') || rest.length > 0) return null;
@@ -123,7 +127,7 @@ export function parseRange(text: string): AddressRanges | null {
 }
 
 /**
- * Returns whether an address lies in one of these ranges. Always false for an address of the other
+ * Returns whether an address is in one of these ranges. Always false for an address of the other
  * family or with a zone.
  */
 export function contains({ family, list }: AddressRanges, address: string): boolean {
@@ -131,7 +135,7 @@ export function contains({ family, list }: AddressRanges, address: string): bool
   return isOfFamily && !address.includes('%') && list.check(address, family);
 }
 
-/** The IPv4 address in the last four bytes of an IPv6 one. */
+/** The IPv4 address in the last four bytes of an IPv6 address. */
 function carriedIpv4(address: string): string {
   return addressBytes(address)?.slice(-4).join('.') ?? '';
 }

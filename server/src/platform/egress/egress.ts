@@ -1,5 +1,5 @@
 /**
- * Every request that the service makes to a host chosen by somebody else (webhooks, imports) goes
+ * Every request that the service makes to a host chosen by someone else (webhooks, imports) goes
  * through here. See `guard.ts` for what is refused, and `REELFEED_EGRESS_ALLOW` for the operator's
  * exceptions.
  */

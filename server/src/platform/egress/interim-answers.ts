@@ -1,8 +1,8 @@
 /**
- * Drops interim responses (1xx) from what a socket reads. A client must accept unexpected ones (RFC
- * 9110, 15.2), and some servers and gateways send `100 Continue` with every POST, alone or after a
- * `103`; undici ends the connection at a 100. Nothing here uses the contents of the others. `101`
- * counts as a final response: no protocol switch was requested, so undici rejects it.
+ * Drops interim responses (1xx) from the data that a socket reads. A client must accept unexpected
+ * ones (RFC 9110, 15.2), and some servers and gateways send `100 Continue` with every POST, alone
+ * or after a `103`; undici ends the connection at a 100. Nothing here uses the contents of the
+ * others. `101` counts as a final response: no protocol switch was requested, so undici rejects it.
  */
 import type { Socket } from 'node:net';
 

@@ -4,7 +4,7 @@ import { constants, zstdCompress, zstdCompressSync, zstdDecompressSync } from 'n
 
 const compressInBackground = promisify(zstdCompress);
 const options = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Below this size, handing the work to another thread takes longer than doing it. */
+/** Below this size, handing the work to another thread takes longer than doing it here. */
 const minBackgroundBytes = 64 * 1024;
 
 /** Encodes a block. Another thread compresses large blocks. */
@@ -12,7 +12,7 @@ export async function encodeBlock(events: readonly unknown[]): Promise<Buffer> {
   return encodeBlockText(JSON.stringify(events));
 }
 
-/** Encodes a block whose events are JSON already. */
+/** Encodes a block whose events are already JSON. */
 export async function encodeBlockText(json: string): Promise<Buffer> {
   const text = Buffer.from(json);
   if (text.length < minBackgroundBytes) return zstdCompressSync(text, options);

@@ -3,7 +3,7 @@
  * log, the ledger and the place of each block's message; see docs/decisions/0061.
  *
  * 1. When `store` resolves, the bytes are as durable as the stream promises.
- * 2. A message that no block refers to is garbage: it never counts, and it is removed.
+ * 2. A message that no block refers to is garbage. It never counts, and it is removed.
  */
 
 import { dayMs } from '../values/time.ts';
@@ -36,17 +36,17 @@ export type StreamIdentity = { readonly name: string; readonly created: string }
 export type BlockStream = AsyncDisposable & {
   readonly identity: StreamIdentity;
   /**
-   * Stores bytes. @returns the place of each, in the same order; null for bytes that the database
-   * must keep, because they are too large for a message or the stream does not currently accept
-   * them
+   * Stores bytes. @returns the place of each, in the same order, or null for bytes that the
+   * database must keep because they are too large for a message or the stream does not currently
+   * accept them
    */
   store(blocks: readonly BytesToStore[]): Promise<(StreamPlace | null)[]>;
   /**
-   * @returns the bytes at each place, in the same order; null if the stream does not hold them
+   * @returns the bytes at each place, in the same order, or null if the stream does not hold them
    * @throws EventLogUnavailableError
    */
   fetch(places: readonly StreamPlace[]): Promise<(Buffer | null)[]>;
-  /** Removes messages and overwrites their bytes. Messages that are already gone are ignored. */
+  /** Removes messages and overwrites their bytes. Ignores messages that are already gone. */
   remove(sequences: readonly number[]): Promise<void>;
   /** Removes the messages of all days before this one (ms since the Unix epoch). */
   removeDaysBefore(dayMs: number): Promise<void>;

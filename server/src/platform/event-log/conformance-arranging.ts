@@ -45,7 +45,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     }
   };
 
-  test('readers everywhere go on with the same blocks while old ones are arranged', async () => {
+  test('readers at any position continue with the same blocks after old ones are reorganized', async () => {
     const start = await log.end();
     await appendSome();
     const whole: Reader = {
@@ -54,7 +54,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
       blocks: [],
     };
     await readOn(log, whole);
-    // A reader at each position, both of all organizations and of each single one.
+    // One reader at each position of all organizations, and one of each single organization.
     const readers: Reader[] = [];
     for (const organizationId of [undefined, ...organizations]) {
       for (let pages = 0; pages < 30; pages += 3) {
@@ -83,7 +83,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     }
   });
 
-  test('what is rewritten after arranging goes, for readers in between as well', async () => {
+  test('rewriting after a reorganization removes events for every reader', async () => {
     const start = await log.end();
     const reader: Reader = {
       limits: { limitBlocks: 1, limitEvents: 1_000, organizationId: 'org_a' },
@@ -97,8 +97,8 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     await readPage(log, reader);
     await arrange();
     let removed = 0;
-    // Starts in the middle: the part that a rewriter has already passed is checked again, and
-    // nothing of it is lost.
+    // Starts in the middle: the part that a rewriter has already passed is checked again, and none
+    // of it is lost.
     for (let at = reader.position; ;) {
       const page = await log.rewrite(
         at,
@@ -120,7 +120,7 @@ export function testArranging(log: EventLog<SampleEvent>, { open, arrange }: Log
     assert.deepEqual(all.filter((who) => who !== 'eve').length, 7, 'all others are still there');
   });
 
-  test('what was arranged is counted, and measured, as before', async () => {
+  test('a reorganization does not change counts and sizes', async () => {
     const start = await log.end();
     await appendSome();
     const events = await log.countEvents();

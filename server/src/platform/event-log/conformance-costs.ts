@@ -1,4 +1,4 @@
-/** Tests of the cost of reading a part of the log: promise 5 of event-log.ts. */
+/** Tests the cost of reading a part of the log: promise 5 of event-log.ts. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayMs } from '../values/time.ts';
@@ -21,9 +21,9 @@ async function readAll(
   return idsOf((await drain(log, from, all)).events);
 }
 
-/** These tests run first, because they need a log to which only ever newer blocks are added. */
+/** These tests run first, because they need a log to which only newer blocks are added. */
 export function testDays(log: EventLog<SampleEvent>, { appendAt, pagesRead }: LogUnderTest): void {
-  test('days that are over expire whole, and the log says from when on it is complete', async () => {
+  test('past days expire as a whole, and the log reports from when it is complete', async () => {
     assert.equal(await log.firstDay(), Infinity);
     const today = Math.floor(Date.now() / dayMs) * dayMs;
     const [old, kept] = [blocksOf('org_days', 3), blocksOf('org_days', 2)];
@@ -36,7 +36,7 @@ export function testDays(log: EventLog<SampleEvent>, { appendAt, pagesRead }: Lo
     assert.deepEqual(left, idsOf(kept.flatMap(({ events }) => events)));
   });
 
-  test('a day is found without reading the days before and behind it', async () => {
+  test('finding a day reads no other days', async () => {
     const today = Math.floor(Date.now() / dayMs) * dayMs;
     const limits = { receivedBefore: today - 4 * dayMs };
     const wanted = blocksOf('org_day', 5);
@@ -57,7 +57,7 @@ export function testDays(log: EventLog<SampleEvent>, { appendAt, pagesRead }: Lo
     assert.ok(pages <= cheap + 8, `${pages} pages, ${cheap} before the other days grew`);
   });
 
-  test('a moment within a day is kept to the millisecond', async () => {
+  test('a moment within a day is exact to the millisecond', async () => {
     const noon = Math.floor(Date.now() / dayMs) * dayMs - 1.5 * dayMs;
     const [before, first, last, beyond] = Array.from({ length: 4 }, () => blocksOf('org_noon', 1));
     for (const [index, drafts] of [before, first, last, beyond].entries()) {
@@ -94,7 +94,8 @@ export function testTenants(
     ];
     const cheap: number[] = [];
     for (const read of reads) cheap.push(await pagesRead(read));
-    // Other blocks before and after its own, whatever the order of the organizations' names.
+    // Other blocks before and after this organization's blocks, in both orders of the
+    // organizations' names.
     await appendAt(blocksOf('org_large', manyBlocks), now - 3_500_000);
     await appendAt(blocksOf('org_zoo', manyBlocks), now - 3_400_000);
     for (const [index, read] of reads.entries()) {

@@ -9,14 +9,17 @@ export type SampleEvent = {
 };
 
 export type LogUnderTest = {
-  /** Opens the log as a process does. Several calls give several views of the same log. */
+  /** Opens the log as a process does. Several calls return several views of the same log. */
   readonly open: (options?: { readonly remembers: boolean }) => EventLog<SampleEvent>;
-  /** Appends blocks as if they had been received at this moment. The suite goes forward in time. */
+  /**
+   * Appends blocks as if they had been received at this moment. The suite only moves forward in
+   * time.
+   */
   readonly appendAt: (
     drafts: readonly BlockDraft<SampleEvent>[],
     receivedAtMs: number,
   ) => Promise<void>;
-  /** The number of storage pages that `work` reads from the log, whether cached or not. */
+  /** The number of storage pages, cached or not, that `work` reads from the log. */
   readonly pagesRead: (work: (log: EventLog<SampleEvent>) => Promise<unknown>) => Promise<number>;
   /** Makes the log reorganize its contents as it does with old blocks; resolves when it is done. */
   readonly arrange: () => Promise<void>;
@@ -28,7 +31,7 @@ export function sample(eventId: string = randomUUID(), who = 'ada'): SampleEvent
   return { eventId, who, text: 'Zürich \u{1F3AC}' };
 }
 
-/** Reads until the log has nothing more. */
+/** Reads until the log has no more blocks. */
 export async function drain(
   log: EventLog<SampleEvent>,
   from: LogPosition,

@@ -1,5 +1,6 @@
 /**
- * Tests that every event log must pass; event-log.ts lists its promises. Run them from a test file.
+ * Tests that every event log must pass. event-log.ts lists the promises; run these tests from a
+ * test file.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -31,7 +32,7 @@ export function testEventLog(name: string, underTest: LogUnderTest): void {
 }
 
 function testAppending(log: EventLog<SampleEvent>): void {
-  test('what was appended is read once, whole, by organization', async () => {
+  test('appended events are read completely and once, by organization', async () => {
     const start = await log.end();
     const ours = [sample(), sample()];
     const theirs = [sample()];
@@ -57,7 +58,7 @@ function testAppending(log: EventLog<SampleEvent>): void {
     );
   });
 
-  test('an id counts once: in a call, in later calls, in either case; per organization', async () => {
+  test('an id counts once per organization: within a call, across calls, in upper or lower case', async () => {
     const start = await log.end();
     const [first, second] = [sample(), sample(`not a uuid ${randomUUID()}`)];
     const append = (organizationId: string, events: SampleEvent[]) =>
@@ -72,7 +73,7 @@ function testAppending(log: EventLog<SampleEvent>): void {
     assert.deepEqual(idsOf(events), idsOf([first, first, second, other]));
   });
 
-  test('the indexes of duplicates are right in each of several blocks', async () => {
+  test('the indexes of duplicates are correct in each of several blocks', async () => {
     const start = await log.end();
     const [one, two, three] = [sample(), sample(), sample()];
     await log.append([{ organizationId: 'org_c', events: [two] }]);
@@ -94,7 +95,7 @@ function testAppending(log: EventLog<SampleEvent>): void {
 }
 
 function testReading(log: EventLog<SampleEvent>): void {
-  test('pages are bounded by blocks and by events, and miss and repeat nothing', async () => {
+  test('pages are limited by blocks and by events, and neither miss nor repeat any', async () => {
     const start = await log.end();
     const sent: SampleEvent[] = [];
     for (let block = 0; block < 23; block += 1) {
@@ -128,7 +129,7 @@ function testReading(log: EventLog<SampleEvent>): void {
     assert.equal(await log.countEvents(), all.events.length);
   });
 
-  test('what is appended while a reader is on its way is read later, once', async () => {
+  test('blocks appended during a read are read later, once', async () => {
     const start = await log.end();
     const append = async () => {
       const one = sample();
@@ -142,7 +143,7 @@ function testReading(log: EventLog<SampleEvent>): void {
     assert.deepEqual(idsOf(rest.events), [early[1], late].toSorted());
   });
 
-  test('a reader that is told how far to read ends there', async () => {
+  test('a reader stops at the given position', async () => {
     const start = await log.end();
     const append = (events: SampleEvent[]) => log.append([{ organizationId: 'org_a', events }]);
     const wanted = [sample(), sample(), sample()];
@@ -165,7 +166,7 @@ function testReading(log: EventLog<SampleEvent>): void {
     assert.deepEqual(idsOf((await drain(log, position)).events), [beyond.eventId]);
   });
 
-  test('a reader is told how much it has not read', async () => {
+  test('the backlog is what a reader has not read', async () => {
     const start = await log.end();
     assert.deepEqual(await log.backlog(start), { blocks: 0, ageMs: 0 });
     await log.append([{ organizationId: 'org_a', events: [sample(), sample()] }]);
@@ -184,7 +185,7 @@ function testReading(log: EventLog<SampleEvent>): void {
 }
 
 function testComparing(log: EventLog<SampleEvent>): void {
-  test('positions compare by what their readers have had', async () => {
+  test('positions compare by what their readers have read', async () => {
     const start = await log.end();
     for (let block = 0; block < 3; block += 1) {
       await log.append([{ organizationId: 'org_a', events: [sample()] }]);
@@ -204,11 +205,11 @@ function testComparing(log: EventLog<SampleEvent>): void {
 }
 
 function testRewriting(log: EventLog<SampleEvent>, remembering: EventLog<SampleEvent>): void {
-  test('rewriting takes events out, in memory too, and moves no reader', async () => {
+  test('rewriting removes events, also from memory, and changes no position', async () => {
     const start = await log.end();
     const known = sample(randomUUID(), 'eve');
     await remembering.append([{ organizationId: 'org_a', events: [known, sample()] }]);
-    // A duplicate, which readers skip, and which must be removed from the bytes as well.
+    // A duplicate, which readers skip, and which must be removed from the bytes, too.
     await remembering.append([{ organizationId: 'org_a', events: [known, sample()] }]);
     await remembering.append([{ organizationId: 'org_a', events: [sample(randomUUID(), 'eve')] }]);
     await remembering.append([{ organizationId: 'org_b', events: [sample(randomUUID(), 'eve')] }]);
@@ -239,7 +240,7 @@ function testRewriting(log: EventLog<SampleEvent>, remembering: EventLog<SampleE
     assert.equal(again?.sequence, null, 'a late copy of what was removed is not stored');
   });
 
-  test('blocks in memory are the same as stored ones', async () => {
+  test('blocks in memory equal stored ones', async () => {
     const start = await log.end();
     const known = sample();
     await remembering.append([{ organizationId: 'org_a', events: [known] }]);

@@ -8,16 +8,16 @@
  *
  * Every implementation keeps these promises, which `conformance.ts` tests:
  *
- * 1. When `append` resolves, the events are durable. An event id counts once for each organization,
- *    for 72 hours at least.
- * 2. A reader that continues from `next` gets every block exactly once, whatever the order in which
- *    writers commit, and a slow writer delays no reader.
+ * 1. When `append` resolves, the events are durable. An event id counts once per organization, for
+ *    at least 72 hours.
+ * 2. A reader that continues from `next` gets every block exactly once, regardless of the order in
+ *    which writers commit, and a slow writer delays no reader.
  * 3. A position is plain JSON that only the log itself can interpret. It stays valid for as long as
  *    the log exists, in every process.
- * 4. Rewriting a block moves no position, so nobody reads it a second time. Rewrites of one
- *    organization's pages are serialized, so none restores what another one has removed.
- * 5. The cost of reading one organization depends only on its own blocks, however many others there
- *    are. A read limited by time costs nothing for the days outside its range.
+ * 4. Rewriting a block changes no position, so no reader reads it again. Rewrites of one
+ *    organization's pages are serialized, so none restores what another has removed.
+ * 5. The cost of reading one organization depends only on its own blocks, no matter how many others
+ *    there are. A read limited by time costs nothing for the days outside its range.
  * 6. A log may reorganize its old blocks. Readers do not notice: each continues from its position
  *    with the same blocks in the same order.
  */
@@ -25,24 +25,24 @@ import type { Tx } from '../database/database.ts';
 import type { ElectedChore } from '../leases/elected-chore.ts';
 import type { GenerationSize } from './ledger/ledger-queries.ts';
 
-/** Anything with an id can be logged; the rest of an event is up to its writers. */
+/** Anything with an id can be logged; writers decide on the other fields of an event. */
 export type LogEntry = { readonly eventId: string };
 
 /**
- * The hint that this process has appended to the log; appends of other processes are found by
+ * The hint that this process has appended to the log. Appends by other processes are found by
  * polling.
  */
 export const eventLogGrown = 'event-log-grown';
 
-/** A place in the log. Store it, hand it back, compare it with `compare`; never look inside. */
+/** A place in the log. Store it, pass it back, compare it with `compare`, but never look inside. */
 export type LogPosition = { readonly [key: string]: unknown };
 
 /** The events that one transaction added to the log for one organization. */
 export type LogBlock<Event> = {
-  /** Unique and increasing, but transactions may commit in another order. */
+  /** Unique and increasing, but transactions may commit in a different order. */
   readonly sequence: number;
   readonly organizationId: string;
-  /** On the log's clock, in milliseconds since the Unix epoch. */
+  /** By the log's clock, in milliseconds since the Unix epoch. */
   readonly receivedAt: number;
   readonly events: readonly Event[];
 };
@@ -60,13 +60,13 @@ export type StoredBlock<Event> = Omit<LogBlock<Event>, 'events'> & {
 export type BlockDraft<Event> = { readonly organizationId: string; readonly events: Event[] };
 
 /**
- * The outcome of appending a draft: its sequence, or null if the log already had every event, and
- * the ascending zero-based indexes of the events that the log already had.
+ * The outcome of appending a draft: its sequence (null if the log already had every event), and the
+ * ascending zero-based indexes of the events that the log already had.
  */
 export type AddedBlock = { sequence: number | null; leftOut: readonly number[] };
 
 export type ReadLimits = {
-  /** Maximum blocks of a page; blocks that the log has joined count as one. */
+  /** Maximum number of blocks on a page. Blocks that the log has joined count as one. */
   readonly limitBlocks: number;
   /** The page ends with the block that reaches this many events. */
   readonly limitEvents: number;
@@ -99,11 +99,11 @@ export type Backlog = {
 export type LogOrder = 'same' | 'before' | 'after' | 'apart';
 
 /**
- * Decides about one block: returns the events to keep, or null to leave the block unchanged. If it
- * changes a block that the log has joined, it is called again with each part.
+ * Decides what to keep of a block: returns the remaining events, or null to leave the block
+ * unchanged. If it changes a block that the log has joined, it is called again with each part.
  */
 export type BlockEditor<Event> = (block: {
-  /** The block as JSON, including duplicates: cheap to search. */
+  /** The block as JSON, including duplicates. Cheap to search. */
   readonly text: () => string;
   readonly events: () => readonly Event[];
 }) => readonly Event[] | null;
@@ -164,19 +164,19 @@ export type EventLog<Event extends LogEntry> = {
   ): Promise<RewrittenPage>;
   /**
    * Removes whole days that ended over `retentionMs` ago, and drops ledger keys that are old
-   * enough. Call it about once an hour.
+   * enough. Should be called about once an hour.
    */
   expire(retentionMs: number, signal: AbortSignal): Promise<void>;
   /** Removes an event id from the ledger, so that no trace of it remains. */
   forgetId(tx: Tx, organizationId: string, eventId: string): Promise<void>;
   measureLedger(): Promise<readonly GenerationSize[]>;
-  /** Creates what the first `append` needs. Cheap if it exists. */
+  /** Creates everything that the first `append` needs. Cheap if it already exists. */
   prepare(): Promise<void>;
-  /** Periodic maintenance of the log, apart from `expire`. */
+  /** Periodic maintenance of the log, other than `expire`. */
   readonly upkeep: readonly ElectedChore[];
 };
 
-/** A block of the log whose bytes are damaged. An operator must look at it. */
+/** A block of the log whose bytes are damaged. An operator must investigate. */
 export class UnreadableBlockError extends Error {
   override readonly name = 'UnreadableBlockError';
   readonly sequence: number;
@@ -187,7 +187,7 @@ export class UnreadableBlockError extends Error {
   }
 }
 
-/** The log is unavailable for a reason other than the database. The same call may succeed later. */
+/** The log is unavailable for a reason other than the database. A retry may succeed. */
 export class EventLogUnavailableError extends Error {
   override readonly name = 'EventLogUnavailableError';
 

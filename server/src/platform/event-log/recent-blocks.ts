@@ -2,8 +2,8 @@ const maxEvents = 12_000;
 
 /**
  * The events of the blocks that this process has appended most recently, so that its own
- * projections need not decompress and parse what was in memory a moment ago. Limited by the number
- * of events; the oldest are evicted first.
+ * projections need not decompress and parse what was in memory a moment ago. The number of events
+ * is limited; the oldest blocks are evicted first.
  */
 export class RecentBlocks<Event> {
   readonly #blocks = new Map<number, readonly Event[]>();

@@ -1,7 +1,7 @@
 /**
- * An extension point lets a feature use contributions of others without knowing them. Its owner
- * exports the point; a contributing feature lists `extend(point, extension)` in its declaration;
- * the owner gets the extensions of all features, in the order of the feature list.
+ * An extension point lets a feature use contributions of other features without knowing them. Its
+ * owner exports the point. A contributing feature lists `extend(point, extension)` in its
+ * declaration, and the owner gets the extensions of all features, in the order of the feature list.
  */
 
 export type ExtensionPoint<Extension> = {

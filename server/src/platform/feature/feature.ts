@@ -5,7 +5,8 @@
  * `build` names those parts in the type of its first parameter, `{ db, mutations }` for example.
  * Parts come from the platform or from the `provides` of an earlier feature in the list of
  * `app/features.ts`; asking for anything else is a type error in that list. `build` runs in every
- * process, whatever its roles; what it returns is started only in processes with the right role.
+ * process, regardless of its roles; what it returns is started only in processes with the right
+ * role.
  */
 import type { ProcessRole } from '../settings/config.ts';
 import type { ErrorKind } from '../http/errors.ts';
@@ -21,7 +22,7 @@ import type { SettingTable, SettingValues } from '../settings/settings.ts';
 type ForRoles = { readonly roles?: readonly ProcessRole[] };
 
 /**
- * Periodic work. One process of the cluster does it for all, but it may be interrupted, and
+ * Periodic work. One process does it for the whole cluster, but it may be interrupted, and
  * occasionally two processes run it at once.
  */
 export type Chore = ForRoles &
@@ -31,8 +32,8 @@ export type Chore = ForRoles &
   };
 
 /**
- * A long-running service. `run` is called once, and again with a growing delay if it fails. It
- * returns after the signal has aborted and everything is handed back.
+ * A long-running service. `run` is called once, and again after a growing delay if it fails. It
+ * returns after the signal has aborted and everything has been released.
  */
 export type FeatureService = ForRoles & {
   readonly name: string;
@@ -41,27 +42,27 @@ export type FeatureService = ForRoles & {
 
 export type Viewer = { readonly organizationId: string; readonly userId: string };
 
-/** Removes what a feature stores about a viewer outside its projections. Must be idempotent. */
+/** Removes what the feature stores about a viewer outside its projections. Must be idempotent. */
 export type EraseViewer = (viewer: Viewer, signal: AbortSignal) => Promise<void>;
 
 export type DeletedItem = {
   readonly organizationId: string;
   readonly contentId: string;
-  /** Identifies items where a UUID would take too much space. */
+  /** Identifies items in places where a UUID would take too much space. */
   readonly serialNumber: number;
 };
 
 /**
- * Removes what a feature stores about deleted items, except its projections and rows that are
- * deleted with their `content` row. The event log no longer contains the items. There may be
- * thousands at once. Must be idempotent.
+ * Removes what the feature stores about deleted items, except its projections and rows that are
+ * deleted together with their `content` row. The event log no longer contains the items. There may
+ * be thousands at once. Must be idempotent.
  */
 export type PurgeItems = (items: readonly DeletedItem[], signal: AbortSignal) => Promise<void>;
 
-/** The parts that a feature adds to the service. */
+/** What a feature adds to the service. */
 export type Contribution = {
   /**
-   * Adds the routes; called only in processes with the role `api`. Resources put on `opened` are
+   * Adds the routes. Called only in processes with the role `api`. Resources added to `opened` are
    * disposed of once the last request has been answered.
    */
   readonly routes?: (app: HttpApp, opened: AsyncDisposableStack) => void | Promise<void>;
@@ -74,7 +75,7 @@ export type Contribution = {
   readonly purgeItems?: PurgeItems;
   /** Parts for later features in the list. */
   readonly provides?: object;
-  /** Disposed of at the end, when nothing of the service runs any more. */
+  /** Disposed of at the end, when no other part of the service is running. */
   readonly resources?: readonly (AsyncDisposable | Disposable)[];
 };
 
@@ -89,7 +90,7 @@ export type Feature<Parts, Settings extends SettingTable, Added extends Contribu
    * or writing in an area; a path without one needs a key without scopes.
    */
   readonly areas: Readonly<Record<string, string>>;
-  /** The tables that it owns: no other feature runs SQL on them. */
+  /** The tables that it owns. No other feature runs SQL on them. */
   readonly tables: readonly string[];
   /** Its contributions to other features: `extend(point, extension)` for each. */
   readonly extensions: readonly Contributed[];
@@ -134,10 +135,12 @@ export function defineFeature<
   };
 }
 
-/** A job that writes files of the item whose id is in a field of its payload. */
+/** A job that writes files of an item. A field of its payload has the item's id. */
 export type FileWriter = { readonly name: string; readonly field: string };
 
-/** Services combined from all features, which a feature can use without knowing any of them. */
+/**
+ * Services combined from all features, which a feature can use without knowing any of the others.
+ */
 export type EveryFeature = {
   readonly eraseViewer: EraseViewer;
   readonly purgeItems: PurgeItems;

@@ -12,8 +12,8 @@ export type Finding = {
 };
 
 /**
- * A fix that `reelfeed doctor --fix` applies. It must be safe for every installation: it is
- * idempotent and removes nothing that anybody could need.
+ * A fix that `reelfeed doctor --fix` applies. It must be safe for every installation: idempotent,
+ * and never removing anything that might still be needed.
  */
 export type Fix = {
   /** The change that the fix makes, such as `apply 2 migrations`. */

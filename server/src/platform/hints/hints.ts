@@ -1,8 +1,8 @@
 /**
  * Tells listeners of this process, by name, that something may have changed: a job is waiting, the
  * event log has grown, content was edited. Give a hint after the transaction has committed. Hints
- * only save time, so a lost one costs a poll: every listener also polls, because other processes
- * make changes too. NOTIFY is avoided on purpose: in the writing transaction, it takes a
+ * only save time, so a lost hint is harmless: every listener also polls, because other processes
+ * make changes too. NOTIFY is deliberately avoided: in the writing transaction, it takes a
  * database-wide lock at COMMIT.
  */
 export class Hints {
@@ -24,7 +24,7 @@ export class Hints {
   }
 }
 
-/** Wakes one waiting loop. If nobody is waiting, the next wait returns at once. */
+/** Wakes one waiting loop. If none is waiting, the next wait returns immediately. */
 export class Doorbell {
   #rung = false;
   #wake: (() => void) | null = null;

@@ -1,8 +1,8 @@
 /**
- * Hints between the processes on one database, by NOTIFY. It is sent outside the transaction that
- * caused it, because a transaction with a NOTIFY takes a database-wide lock at COMMIT, and many
- * hints are combined into one notification. Like a hint, a notification may get lost: listeners
- * also poll.
+ * Hints between processes that share a database, sent by NOTIFY. Notifications are sent outside the
+ * transaction that caused them, because a transaction with a NOTIFY takes a database-wide lock at
+ * COMMIT. Many hints are combined into one notification. Like a hint, a notification may get lost,
+ * so listeners also poll.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'kysely';
@@ -12,15 +12,15 @@ import { poolConnection, type DatabaseConnection, type Db } from '../database/da
 import type { Hints } from './hints.ts';
 import { sleep } from '../async/lifecycle.ts';
 
-/** Distinguishes notifications of this process from those of others. */
+/** Distinguishes this process's notifications from those of others. */
 const processId = randomUUID();
-/** Minimum interval between two notifications; the first one after a pause is sent at once. */
+/** Minimum interval between two notifications. After a pause, the first one is sent immediately. */
 const notifyEveryMs = 10;
 const reconnectAfterMs = 1_000;
 
 /**
  * Forwards each hint of this process with that name to other processes. Failures are ignored,
- * because they only cause a delay. Returns a function that stops it.
+ * because they only cause a delay. Returns a function that stops forwarding.
  */
 export function shareHint(db: Db, hints: Hints, name: string, id: string = processId): () => void {
   let isWanted = false;
@@ -68,7 +68,9 @@ export function tellOthers(
   };
 }
 
-/** Calls the listener for each hint of that name from another process, until the signal aborts. */
+/**
+ * Calls the listener for each hint with that name from another process, until the signal aborts.
+ */
 export async function followSharedHint(
   options: {
     connection: DatabaseConnection;
@@ -117,7 +119,7 @@ async function follow(
       if (from !== id) onHint(subject);
     });
     await client.query(`listen ${client.escapeIdentifier(name)}`);
-    // Hints given before this connection was listening are lost.
+    // Hints that were given before this connection began to listen are lost.
     onHint();
     onListening?.();
     await ended;

@@ -8,29 +8,30 @@ import { isAtLeast, type LowestRole } from './roles.ts';
 import { covers, type ScopeOf } from './scopes.ts';
 import type { HttpApp } from './app.ts';
 
-/** The longest id or key in a path. */
+/** Maximum length of an id or key in a path. */
 export const maxParamLength = 512;
 
 export type KeyRules = {
   authenticate: Authenticate;
-  /** The key of a signed-in browser, for requests without a key of their own. */
+  /** The key of a signed-in browser, for requests that carry no key. */
   sessionKey?: (request: FastifyRequest) => Promise<string | null>;
-  /** The signed-in person, for requests without a key of their own. */
+  /** The signed-in person, for requests that carry no key. */
   sessionPerson?: (request: FastifyRequest) => Promise<Principal | null>;
   /** Applies the rate limit of the request's key. */
   admit?: Admit;
-  /** For routes that do not name their scope. Without it, they need a key without scopes. */
+  /** For routes that do not name their scope. Without a scope, they need a key without scopes. */
   scopeOf?: ScopeOf;
-  /** The role that a person needs. Without it: owner. */
+  /** The role that a person needs. Default: owner. */
   lowestRole?: LowestRole;
   /** Counts requests that can only be attributed to an address. */
   limitAddress?: LimitAddress;
 };
 
 /**
- * Decides who may call which route. A secret key opens every route that is not reserved for people;
- * a publishable key only routes made for it, which pages of other origins may read as well (CORS);
- * a person those of the role. A refusal is the same whether or not the resource exists.
+ * Decides who may call which route. A secret key may call every route that is not reserved for
+ * people. A publishable key may call only routes made for it, whose responses pages of other
+ * origins may read (CORS). A person may call the routes of their role. A refusal does not reveal
+ * whether the resource exists.
  */
 export function addAccessControl(
   app: HttpApp,
@@ -50,13 +51,13 @@ export function addAccessControl(
       if (limitedAs !== 'nothing') limitAddress(limitedAs ?? 'pages', request.client.address);
       return;
     }
-    // The response is for the holder of the key alone, so it must not be cached.
+    // The response is only for the holder of the key, so it must not be cached.
     reply.header('cache-control', 'no-store');
     if (access === 'publishable') allowEveryOrigin(reply);
     if (request.routeOptions.config.takesBeacons) allowCredentials(request, reply);
     const queryKey = keyOfBeacon(request);
     const givenKey = queryKey ?? bearerToken(request);
-    // The session is looked up each time, because it may end before its key. A header takes
+    // The session is looked up each time, because it may end before its key does. A header takes
     // precedence over a cookie, even if it is invalid.
     const identify = async () => {
       const hasHeader = request.headers.authorization !== undefined;
@@ -66,7 +67,7 @@ export function addAccessControl(
     const principal = await identify();
     request.principal = principal;
     request.reauthenticate = identify;
-    // URLs get logged in many places, so a URL may only contain a publishable key.
+    // URLs are logged in many places, so only a publishable key may appear in one.
     if (queryKey !== null && principal.type !== 'publishable') throw new ApiError('UNAUTHORIZED');
     if (access !== 'publishable' && principal.type !== 'secret') throw new ApiError('FORBIDDEN');
     if (access === 'publishable') restrictOrigin(request, reply, principal);
@@ -170,9 +171,9 @@ function restrictOrigin(request: FastifyRequest, reply: FastifyReply, principal:
 type RouteMethods = { methods: Set<string>; corsMethods: Set<string>; takesBeacons: boolean };
 
 /**
- * Remembers the routes as they are added. `complete` must be called after the last one: it adds
- * preflights where pages of other origins may call. `allowedAt` then names the methods of a path
- * that the router found no route for, or null if the path has none.
+ * Records the routes as they are added. Call `complete` after the last one: it adds preflights for
+ * routes that pages of other origins may call. After that, `allowedAt` returns the methods of a
+ * path for which the router found no route, or null if the path has none.
  */
 export function trackMethods(app: HttpApp): {
   complete(): void;
@@ -180,7 +181,7 @@ export function trackMethods(app: HttpApp): {
 } {
   const paths = new Map<string, RouteMethods>();
   const byPath = createRouter({ maxParamLength });
-  // Include methods that no route has, such as PROPFIND. CONNECT never reaches a route.
+  // Includes methods that no route has, such as PROPFIND. CONNECT never reaches a route.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method);
   }
@@ -219,7 +220,7 @@ export function trackMethods(app: HttpApp): {
   };
 }
 
-/** Whether a pattern with parameters matches all paths of another one. */
+/** Whether a pattern with parameters matches every path that another pattern matches. */
 function isMoreGeneral(general: string, special: string): boolean {
   const segments = special.split('/');
   const others = general.split('/');
@@ -233,7 +234,7 @@ export function methodNotAllowed(allow: string): ApiError {
   return new ApiError('METHOD_NOT_ALLOWED', { headers: { allow } });
 }
 
-/** A route that forgets to say who may call it must not be open to everyone. */
+/** A route that does not declare who may call it must not be open to everyone. */
 function refuseUndeclaredAccess(url: string, access: Access | undefined): void {
   if (access === undefined) {
     throw new Error(`The route ${url} does not declare its access.`);
@@ -263,7 +264,7 @@ function addPreflight(
   });
 }
 
-/** Keeps `GET /v1/items/search` from being taken for an item with the id "search". */
+/** Keeps `GET /v1/items/search` from being treated as an item with the id "search". */
 function refuseMethods(app: HttpApp, url: string, method: string[], allow: string): void {
   const refuse = () => {
     throw methodNotAllowed(allow);
@@ -273,7 +274,7 @@ function refuseMethods(app: HttpApp, url: string, method: string[], allow: strin
     url,
     schema: { hide: true },
     config: { access: 'public' },
-    // Refuses before reading the body.
+    // Refuses the request before its body is read.
     onRequest: refuse,
     handler: refuse,
   });

@@ -1,6 +1,6 @@
 /**
- * Proves that no 60-second window exceeds the limit, that memory is fixed, and that other addresses
- * are not affected.
+ * Proves that no 60-second window exceeds the limit, that memory use is fixed, and that other
+ * addresses are not affected.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -54,7 +54,7 @@ test('a million addresses take six megabytes, and an address at its limit is not
   for (let index = 0; index < limit; index += 1) requests.take('attacker', limit, 1_000);
   let refused = 0;
   for (let index = 0; index < 1_000_000; index += 1) {
-    // Spread over half a minute, like a real crowd.
+    // Spread over half a minute, as with a real crowd.
     if (requests.take(`stranger-${index}`, limit, 1_000 + index / 33) > 0) refused += 1;
   }
   assert.equal(refused, 0);

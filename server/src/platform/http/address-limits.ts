@@ -1,14 +1,14 @@
 /**
- * Rate limits for requests without a key of their own: per address and kind of route, in any 60
- * seconds. Each process counts by itself.
+ * Rate limits for requests without a secret key: per address and kind of route, in any 60 seconds.
+ * Each process counts separately.
  *
- * Memory is fixed, however many addresses there are: counts are kept in a count-min sketch (Cormode
- * and Muthukrishnan 2005) of six-second slots. Every slot that overlaps the window counts in full,
- * and a cell may include requests of other addresses, but it never undercounts. So no 60-second
- * window exceeds the limit. An address may be rejected up to six seconds early or, with a
- * probability of `(busy / 65,536)⁴`, because `busy` others are at their limits. The cells of an
- * address depend on a salt of the process, so nobody can target another address. Rejected requests
- * are not counted, so that rejection lasts no longer than necessary.
+ * Memory use is fixed, no matter how many addresses there are: counts are kept in a count-min
+ * sketch (Cormode and Muthukrishnan 2005) of six-second slots. Every slot that overlaps the window
+ * counts in full, and a cell may include requests of other addresses, but it never undercounts, so
+ * no 60-second window exceeds the limit. An address may be rejected up to six seconds early or,
+ * with a probability of `(busy / 65,536)⁴`, because `busy` others are at their limits. The cells of
+ * an address depend on a per-process salt, so an attacker cannot target another address. Rejected
+ * requests are not counted, so an address is not rejected for longer than necessary.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { addressGroup } from './address-group.ts';
@@ -21,10 +21,14 @@ export const limitedKinds = ['pages', 'viewers', 'media'] as const;
  */
 export type LimitedKind = (typeof limitedKinds)[number];
 
-/** Requests in any 60 seconds; 0: no limit. Read for each request, so that they can change. */
+/** Requests in any 60 seconds; 0: no limit. Read on each request, so that the limits can change. */
 export type AddressLimits = Readonly<Record<LimitedKind, number>>;
 
-/** Counts a request of an address. @throws ApiError RATE_LIMITED */
+/**
+ * Counts a request from an address.
+ *
+ * @throws ApiError RATE_LIMITED
+ */
 export type LimitAddress = (kind: LimitedKind, address: string) => void;
 
 /** A cell counts to 65,535. */
@@ -61,7 +65,7 @@ export function createAddressLimits(
   };
 }
 
-/** The requests of the last minute by name. */
+/** The counts of the last minute, by name. */
 export class RecentRequests {
   readonly #salt = randomBytes(16).toString('hex');
   readonly #counts = Array.from({ length: slots }, () => new Uint16Array(rows * cellsOfRow));
@@ -88,7 +92,7 @@ export class RecentRequests {
     let sum = 0;
     for (let age = 0; age < slots; age += 1) {
       sum += this.#countsOf(this.#slot - age)[cell] ?? 0;
-      // Once the slot of this age expires, the newer ones alone are below the limit.
+      // Once the slot of this age expires, the newer slots alone are below the limit.
       if (sum >= limit) return slots - age;
     }
     return 0;

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance, FastifyTypeProvider } from 'fa
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Static, TSchema } from 'typebox';
 
-/** Types a route's handler by its TypeBox schemas. */
+/** Derives the types of a route's handler from its TypeBox schemas. */
 export interface TypeBoxTypeProvider extends FastifyTypeProvider {
   validator: this['schema'] extends TSchema ? Static<this['schema']> : unknown;
   serializer: unknown;

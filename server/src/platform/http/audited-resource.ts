@@ -1,7 +1,7 @@
 /**
  * Resources whose state the audit log compares before and after each request that changes them.
- * Features contribute them. This point is part of the platform because the audit log itself uses
- * some of these features.
+ * Features contribute them. This extension point is part of the platform because the audit log
+ * itself uses some of these features.
  */
 import type { Tx } from '../database/database.ts';
 import { extensionPoint } from '../feature/extension-point.ts';

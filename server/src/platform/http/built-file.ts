@@ -30,7 +30,8 @@ export function sendBuiltFile(
 
 /**
  * The encoding with the highest weight in an `Accept-Encoding` header, brotli on a tie, or null for
- * none. A client that refuses even uncompressed bytes gets them (RFC 9110, section 12.5.3).
+ * no encoding. A client that refuses even uncompressed bytes still gets them (RFC 9110, section
+ * 12.5.3).
  */
 function preferredEncoding(header: string): 'br' | 'gzip' | null {
   const brotli = weightOf(header, 'br');
@@ -55,7 +56,7 @@ function weightOf(header: string, encoding: string): number {
   return ofOthers;
 }
 
-/** Compresses a file on first use, at a level that takes milliseconds. */
+/** Compresses a file on first use, at a level that takes only milliseconds. */
 export function compressedOnce(contentType: string, body: Buffer): BuiltFile {
   let brotli: Buffer | undefined;
   let gzip: Buffer | undefined;

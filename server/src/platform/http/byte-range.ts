@@ -5,8 +5,8 @@ import type { ByteRange, Storage, StoredRead } from '../storage/storage.ts';
 import { ApiError } from './errors.ts';
 
 /**
- * Opens a file as the `Range` header asks: a part of it, for which the reply becomes 206, or the
- * whole.
+ * Opens the part of a file that the `Range` header asks for, and sets the status to 206; without a
+ * valid range, opens the whole file.
  *
  * @throws ApiError RANGE_NOT_SATISFIABLE
  */
@@ -36,9 +36,9 @@ export async function readRange(
 }
 
 /**
- * One byte range, or null: several or invalid ranges are answered with the whole file. The package
- * `range-parser` would reject a suffix longer than the file, which means the whole file according
- * to RFC 9110 (section 14.1.2).
+ * Parses a single byte range. Returns null for several or invalid ranges, which are answered with
+ * the whole file. The package `range-parser` would reject a suffix longer than the file, which RFC
+ * 9110 (section 14.1.2) defines as the whole file.
  */
 function parseRange(header: string | undefined): ByteRange | null {
   const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '');

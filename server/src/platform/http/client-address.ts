@@ -1,9 +1,9 @@
 /**
- * Determines the address of a client; the only place that decides which sources to trust. A request
- * from a trusted proxy names its client in a header, to which each proxy appends the address of its
- * peer. Read from the right, the first address that is not a trusted proxy is the client's; all
- * addresses before it may be forged. An untrusted peer is the client itself, whatever its headers
- * say.
+ * Determines the address of a client. This is the only code that decides which sources to trust. A
+ * request from a trusted proxy names its client in a header, to which each proxy appends the
+ * address of its peer. Read from the right, the first address that is not a trusted proxy is the
+ * client's; all addresses before it may be forged. An untrusted peer is the client itself, no
+ * matter what its headers say.
  */
 import { isIP } from 'node:net';
 import type { Parser } from '../settings/config-values.ts';
@@ -15,7 +15,7 @@ export type Client = {
    */
   readonly address: string;
   /**
-   * False if the address may belong to a proxy with many clients behind it: a trusted one that
+   * False if the address may belong to a proxy with many clients behind it: a trusted proxy that
    * names no client, or an untrusted peer that names one.
    */
   readonly isCertain: boolean;
@@ -23,7 +23,7 @@ export type Client = {
 
 export type ProxyRules = {
   readonly addressHeader: string;
-  /** Names of ranges, addresses and CIDR ranges. */
+  /** Named ranges, addresses and CIDR ranges. */
   readonly trustedProxies: readonly string[];
 };
 
@@ -95,7 +95,7 @@ export function createClientReader(rules: ProxyRules): (request: RequestOrigin) 
 }
 
 /**
- * The address of an entry, which may carry a port, brackets or a zone. An IPv4-mapped IPv6 address
+ * The address in an entry, which may have a port, brackets or a zone. An IPv4-mapped IPv6 address
  * becomes plain IPv4. Null for anything else.
  */
 function plainAddress(text: string): string | null {

@@ -6,7 +6,7 @@ import { endAfterAnswers, requestUnderWay } from './one-at-a-time.ts';
 
 /**
  * Responds to input that Node's HTTP parser rejects before there is a request: headers that are too
- * large or too slow, or data that is not HTTP. The connection ends with the response. If earlier
+ * large or too slow, or data that is not HTTP. The response closes the connection. If earlier
  * requests on it are complete, they are answered instead.
  */
 export function answerClientError(error: Error & { code?: string }, socket: Socket): void {
@@ -20,7 +20,7 @@ export function answerClientError(error: Error & { code?: string }, socket: Sock
     return;
   }
   if (underWay?.response.headersSent) {
-    // The client would take further bytes for a part of that response.
+    // The client would take further bytes for part of that response.
     socket.destroy();
     return;
   }

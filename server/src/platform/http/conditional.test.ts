@@ -1,4 +1,4 @@
-/** Proves conditions against the rules of RFC 9110. */
+/** Tests conditional requests against the rules of RFC 9110. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isNotModified, isRangeCurrent } from './conditional.ts';

@@ -13,8 +13,8 @@ export function isConditional(headers: IncomingHttpHeaders): boolean {
 
 /** Returns whether a GET or HEAD should be answered with 304. */
 export function isNotModified(headers: IncomingHttpHeaders, current: Validators): boolean {
-  // `Cache-Control` is ignored: `fetch` adds `no-cache` to each request that has a condition of its
-  // own, which asks caches to revalidate, not the server to send everything again.
+  // `Cache-Control` is ignored: `fetch` adds `no-cache` to each request that has a condition. It
+  // tells caches to revalidate, not the server to send everything again.
   const { 'if-none-match': noneMatch, 'if-modified-since': modifiedSince } = headers;
   const conditions = { 'if-none-match': noneMatch, 'if-modified-since': modifiedSince };
   return fresh(conditions, {

@@ -1,4 +1,4 @@
-/** Tests of the limits of one connection, over HTTP and HTTPS. */
+/** Tests for the limits of a connection, over HTTP and HTTPS. */
 import assert from 'node:assert/strict';
 import { connect, type Socket } from 'node:net';
 import { after, test } from 'node:test';
@@ -160,7 +160,7 @@ export async function testConnections(certificate: ServedCertificate | null): Pr
     let bytesAtPause = 0;
     slow.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      // A chunk of TLS is a quarter of one of TCP.
+      // A chunk of TLS data is a quarter of the size of a TCP chunk.
       if (bytes - bytesAtPause < 64 * 1024) return;
       bytesAtPause = bytes;
       slow.pause();

@@ -1,6 +1,5 @@
 /**
- * Tests the limits of one connection: one response at a time, at most sixteen requests, no
- * stalling.
+ * Tests the limits of a connection: one response at a time, at most sixteen requests, no stalling.
  */
 import { testConnections } from './connections.fixture.ts';
 

@@ -1,4 +1,4 @@
-/** `/docs/errors`: every error code, with a page of its own that tells clients how to handle it. */
+/** `/docs/errors`: every error code has its own page, which tells clients how to handle it. */
 import { errorDetailExample, type ErrorKind } from './errors.ts';
 import type { HttpApp } from './app.ts';
 import { redirectTo } from './relative-redirect.ts';
@@ -25,7 +25,7 @@ const adviceByStatus: Record<number, string> = {
   507: 'Free some space on the disk of the service, or lower `REELFEED_MIN_FREE_BYTES`. Nothing was stored.',
 };
 
-/** Advice to clients on handling an error, with code in backticks. */
+/** Advice for clients on handling an error, with code in backticks. */
 export function adviceFor({ status, advice }: ErrorKind): string {
   return advice ?? adviceByStatus[status] ?? 'Do not retry the request unchanged.';
 }
@@ -105,7 +105,7 @@ function page(title: string, body: string): string {
     'body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:2rem auto;padding:0 1rem}' +
     'td,th{padding:.2rem .8rem .2rem 0;text-align:left;vertical-align:top}' +
     'pre,code{background:#8882;border-radius:4px;padding:.1rem .3rem}pre{padding:1rem;overflow:auto}' +
-    // On narrow screens long codes wrap, so that the table does not exceed the page.
+    // On narrow screens, long codes wrap so that the table fits the page.
     '@media(max-width:40rem){td a,pre{overflow-wrap:anywhere}td,th{font-size:.85rem;padding-right:.5rem}}' +
     ':root{color-scheme:light dark}';
   return `<!DOCTYPE html>

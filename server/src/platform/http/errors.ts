@@ -7,7 +7,7 @@
 type ErrorRule = {
   readonly status: number;
   readonly message: string;
-  /** Advice to clients, if that of the status is not enough. Code in backticks. */
+  /** Advice for clients, if the advice for the status is not enough. Code is in backticks. */
   readonly advice?: string;
 };
 
@@ -89,7 +89,7 @@ type ApiErrorOptions = {
   cause?: unknown;
 };
 
-/** An error that a client may see: its message contains no path, SQL or stack. */
+/** An error that clients may see: its message contains no path, SQL or stack. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: string;

@@ -1,9 +1,9 @@
 /**
  * Closes the server without breaking requests: listening → draining → closed.
  *
- * Draining starts with the call and lasts until every request in flight at that moment is answered.
- * The server keeps listening in the meantime, so that a load balancer reads 503 from `/readyz` and
- * late clients get a response with `Retry-After` rather than a refused connection.
+ * Draining begins when closing starts and lasts until every request in flight at that moment is
+ * answered. Meanwhile the server keeps listening, so that a load balancer gets 503 from `/readyz`
+ * and late clients get a response with `Retry-After` rather than a refused connection.
  */
 import type { ServerResponse } from 'node:http';
 import { awaitedLater } from '../async/awaited-later.ts';
@@ -14,7 +14,7 @@ import type { HttpApp } from './app.ts';
 const cutAgainMs = 200;
 
 /**
- * Tracks the requests of a server. Call it before routes are added.
+ * Tracks the requests of a server. Must be called before routes are added.
  *
  * @returns a function that closes the server and cuts off requests that outlast `graceMs`
  * milliseconds
@@ -44,13 +44,13 @@ export function followRequests(app: HttpApp): (graceMs: number) => Promise<void>
   };
 }
 
-/** Resolves when a response ends; its connection is not reused for another request. */
+/** Resolves when a response ends. Its connection is not reused for another request. */
 async function settle(response: ServerResponse): Promise<void> {
   if (!response.headersSent) response.shouldKeepAlive = false;
   await new Promise((resolve) => response.once('close', resolve));
 }
 
-/** Repeats, because the server may still have accepted a connection. */
+/** Repeats, because the server may have accepted a connection in the meantime. */
 async function cutOff({ server }: HttpApp, graceMs: number, closed: AbortSignal): Promise<void> {
   await sleep(graceMs, closed);
   while (!closed.aborted) {

@@ -1,7 +1,7 @@
 /**
  * `/docs/`: the guides as a site, which `npm run build:site` builds from `docs/` into `site/dist`.
  *
- * Links in the pages are relative, so that they also work below a path of a reverse proxy.
+ * Links in the pages are relative, so that they also work under a path prefix of a reverse proxy.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { globSync, readFileSync } from 'node:fs';

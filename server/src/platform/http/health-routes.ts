@@ -21,7 +21,7 @@ const metricsCacheMs = 1_000;
 
 /**
  * `/healthz` checks only the process; `/readyz` checks the database, its disk and the storage.
- * Migrations need no check, because every start applies them before it listens.
+ * Migrations need no check, because every start applies them before listening.
  */
 export function addHealthRoutes(
   app: HttpApp,

@@ -32,8 +32,8 @@ export function createListener(
       headersTimeout: limits.headersTimeoutMs,
       // Node checks for slow headers only this often.
       connectionsCheckingInterval: limits.headersTimeoutMs / 2,
-      // It would also cut off uploads, which may take hours. JSON bodies have a timeout of their
-      // own in `parseJsonBodies`, and uploads have an inactivity timeout.
+      // It would also cut off uploads, which may take hours. JSON bodies have a separate timeout in
+      // `parseJsonBodies`, and uploads have an inactivity timeout.
       requestTimeout: 0,
       keepAliveTimeout: keepAliveTimeoutMs,
       requireHostHeader: false,

@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 
-/** A request that is only redirected needs no more time or space. */
+/** A request that is only redirected needs no more time or space than this. */
 const limits = { headersTimeout: 5_000, requestTimeout: 5_000, connectionsCheckingInterval: 2_500 };
 const maxHeaderSize = 16 * 1024;
 
 /**
  * Listens for plain HTTP and redirects every request to the same path below `publicUrl`. The
- * response contains only the path of the request, so a forged `Host` header cannot redirect
+ * response contains only the path of the request, so a forged `Host` header cannot redirect it
  * elsewhere.
  *
  * @throws if the port is not available

@@ -15,18 +15,19 @@ declare module 'fastify' {
 }
 
 /**
- * Parsing a body of one mebibyte takes some 20 ms, so bodies larger than this are parsed in turn.
+ * Parsing a body of one mebibyte takes about 20 ms, so bodies larger than this are parsed one at a
+ * time.
  */
 const largeBodyBytes = 64 * 1024;
 
 /**
- * Each chunk of a chunked body costs some 2 µs, whatever its size: a mebibyte in single-byte chunks
- * takes two seconds. Clients that write in pieces send larger ones.
+ * Each chunk of a chunked body costs about 2 µs, regardless of its size: a mebibyte in single-byte
+ * chunks takes two seconds. Clients that write in pieces send larger ones.
  */
 const maxTinyChunks = 1_000;
 const tinyChunkBytes = 64;
 
-/** For routes that need no key, unless the route streams the body. */
+/** For routes that need no key, unless they stream the body. */
 const maxPublicBodyBytes = 16 * 1024;
 
 /**
@@ -63,13 +64,16 @@ export function parseJsonBodies(app: HttpApp, bodyTimeoutMs: number): void {
   addBodyTimeout(app, bodyTimeoutMs);
 }
 
-/** Calls `read` for a body of this length: at once, or when no other large body is being read. */
+/**
+ * Calls `read` for a body of this length, either immediately or once no other large body is being
+ * read.
+ */
 export function readInTurn(bytes: number, read: () => void): void {
   if (bytes > largeBodyBytes) takeTurn(read);
   else read();
 }
 
-/** Call it before routes are added. */
+/** Must be called before routes are added. */
 function limitPublicBodies(app: HttpApp): void {
   app.addHook('onRoute', (route) => {
     if (route.config?.access === 'public') route.bodyLimit ??= maxPublicBodyBytes;
@@ -91,9 +95,7 @@ function refuseForms(app: HttpApp): void {
   });
 }
 
-/**
- * The parser rejects names that would reach into prototypes with the same error as invalid JSON.
- */
+/** The parser rejects names that would affect prototypes with the same error as invalid JSON. */
 function notJson(text: string, cause: Error): ApiError {
   const message = isJson(text)
     ? 'The body must not contain a key named __proto__ or a constructor with a prototype.'
@@ -150,7 +152,7 @@ export function decodeJsonText(request: FastifyRequest, body: Buffer): string {
   return body.toString('utf8');
 }
 
-/** A timer for each body that is still arriving; requests without a body have none. */
+/** A timer for each body that is still arriving. Requests without a body have none. */
 function addBodyTimeout(app: HttpApp, bodyTimeoutMs: number): void {
   app.decorateRequest('bodyTimer', null);
   app.addHook('preParsing', (request, reply, payload, done) => {
@@ -205,7 +207,8 @@ export function endArrivingBody(
 }
 
 /**
- * A route that streams media may accept JSON as well, which then has the timeout of any JSON body.
+ * A route that streams media may accept JSON as well, which then has the usual timeout for JSON
+ * bodies.
  */
 function isStreamed(request: FastifyRequest): boolean {
   const isJson = /^application\/json\b/i.test(request.headers['content-type'] ?? '');

@@ -1,7 +1,7 @@
 /**
- * Limits the structure of a JSON text in one pass over its bytes, before it is parsed. The size of
- * a body alone does not limit its cost: the parser and everything that walks through the value
- * afterwards take ten times as long for a mebibyte of keys or brackets as for a mebibyte of text.
+ * Limits the structure of a JSON text in one pass over its bytes, before it is parsed. Size alone
+ * does not limit the cost of a body: for a mebibyte of keys or brackets, the parser and everything
+ * that traverses the value afterwards take ten times longer than for a mebibyte of text.
  *
  * Numbers that a double can't represent are rejected as well, because the parser changes them
  * silently: `1e400` to infinity, which is stored as null, and `12345678901234567890` to another
@@ -14,10 +14,12 @@ export const maxDepth = 64;
 export const maxKeys = 10_000;
 /** Objects and arrays together. */
 export const maxContainers = 10_000;
-/** Integers of more than 15 digits and numbers near a double's limits, which are slow to check. */
+/**
+ * Integers of more than 15 digits and numbers near the limits of a double, which are slow to check.
+ */
 const maxLargeNumbers = 1_000;
 
-/** An integer of this many digits is always exact. */
+/** An integer with this many digits is always exact. */
 const exactDigits = 15;
 /** With fewer digits before the decimal point, exponent included, a number is always in range. */
 const rangeDigits = 308;
@@ -32,7 +34,9 @@ const nine = 0x39;
 const colon = 0x3a;
 const backslash = 0x5c;
 const smallE = 0x65;
-/** This bit turns upper-case letters into lower-case ones, and square brackets into curly ones. */
+/**
+ * This bit turns upper-case letters into lower-case letters, and square brackets into curly ones.
+ */
 const caseBit = 0x20;
 const openingBrace = 0x7b;
 const closingBrace = 0x7d;
@@ -82,7 +86,7 @@ function endOfString(bytes: Uint8Array, start: number): number {
 }
 
 /**
- * Reads a number without its sign. A large one may be out of range, or an integer that gets
+ * Reads a number without its sign. A large number may be out of range, or an integer that gets
  * rounded.
  */
 function readNumber(bytes: Uint8Array, start: number): { end: number; isLarge: boolean } {
@@ -120,10 +124,10 @@ function problemOfNumber(bytes: Uint8Array): string | null {
     : null;
 }
 
-/** Rounding of fractions is expected. An integer may be an id. */
+/** Rounding of fractions is expected, but an integer may be an id. */
 function isRounded(text: string, value: number): boolean {
   if (Number.isSafeInteger(value) || !/^[1-9]\d+$/.test(text)) return false;
-  // JavaScript prints only the significant digits and fills up with zeros; other languages print
-  // all digits.
+  // JavaScript prints only the significant digits and pads with zeros; other languages print all
+  // digits.
   return String(value) !== text && BigInt(value) !== BigInt(text);
 }

@@ -1,4 +1,6 @@
-/** Proves that a cursor carries its position, and that nothing but a whole cursor is one. */
+/**
+ * Proves that a cursor carries its position, and that anything but an intact cursor is rejected.
+ */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';

@@ -53,14 +53,14 @@ export function createListCursors(signer: Signer): ListCursors {
   };
 }
 
-/** Makes a filter independent of the order of parameters in a query string. */
+/** Makes a filter independent of the order of the parameters in a query string. */
 function inOrder(filter: CursorScope['filter']): unknown {
   return filter && Object.entries(filter).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 export type PageQuery = { limit?: number; cursor?: string };
 
-/** A list: `read` returns at most `limit` rows after `after`. */
+/** How to read a list: `read` returns at most `limit` rows after `after`. */
 export type PageSource<Row, Item> = {
   count(): Promise<number>;
   read(limit: number, after: CursorPosition['after'] | null): Promise<Row[]>;
@@ -73,7 +73,10 @@ export function momentAndId(after: CursorPosition['after'] | null): KeysetPositi
   return after && { at: String(after[0]), id: String(after[1]) };
 }
 
-/** One page of a keyset list as a response: items, total, and the cursor of the next page. */
+/**
+ * Reads one page of a keyset list and builds the response: items, total, and the cursor of the next
+ * page.
+ */
 export async function readPage<Row, Item>(
   cursors: ListCursors,
   scope: CursorScope,
@@ -83,7 +86,7 @@ export async function readPage<Row, Item>(
   const limit = query.limit ?? 20;
   const position = query.cursor === undefined ? null : cursors.decode(scope, query.cursor);
   const [rows, total] = await Promise.all([
-    // One extra row tells whether there is a next page.
+    // One extra row shows whether there is a next page.
     source.read(limit + 1, position?.after ?? null),
     position?.total ?? source.count(),
   ]);

@@ -19,7 +19,7 @@ export function explainListening(
 }
 
 const unknownHost = (host: string) =>
-  `This machine has no address ${host}. Set REELFEED_HOST to one of its own, or to 0.0.0.0.`;
+  `This machine has no address ${host}. Set REELFEED_HOST to one of its addresses, or to 0.0.0.0.`;
 
 const sentences: Record<string, (host: string, port: number, variable: string) => string> = {
   EADDRINUSE: (host, port, variable) =>

@@ -1,4 +1,6 @@
-/** Proves that the description contains what generators and readers of an API expect. */
+/**
+ * Proves that the API description contains what generators and viewers of API descriptions expect.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { send, startService } from '../../../test/service.ts';

@@ -1,5 +1,5 @@
 /**
- * Adapts the API description generated from the routes for other tools: schemas with a title become
+ * Adapts the API description generated from the routes for other tools. Schemas with a title become
  * named ones, so that a generated client has a type `Content`; failures are listed by status, with
  * an example; every response lists its headers.
  */
@@ -27,7 +27,7 @@ export type DescriptionTexts = {
 
 export const noTexts: DescriptionTexts = { tags: {}, examples: {} };
 
-/** Statuses that a route of any kind may return, and the condition for each. */
+/** Statuses that any route may return, each with its condition. */
 const failures: Record<number, (operation: Operation) => boolean> = {
   400: () => true,
   401: ({ security = [] }) => security.length > 0,
@@ -92,7 +92,7 @@ function nameOutgoing(webhooks: unknown): Json {
   );
 }
 
-/** Moves schemas with a title to `schemas` and replaces them by references. */
+/** Moves schemas with a title to `schemas` and replaces them with references. */
 function hoist(value: unknown, schemas: Json): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, schemas));
   if (typeof value !== 'object' || value === null) return value;

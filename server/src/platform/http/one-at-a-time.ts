@@ -21,7 +21,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net';
 import { takeTurn } from './turns.ts';
 
-/** More than any browser or proxy pipelines; most do not pipeline at all. */
+/** More than any browser or proxy pipelines. Most do not pipeline at all. */
 const maxUnanswered = 16;
 
 /** The time limit for the remaining responses of a connection that exceeded the limit. */
@@ -33,7 +33,10 @@ const skipBody = 2;
 const state = Symbol('requests of a connection');
 
 type Exchange = { readonly request: IncomingMessage; readonly response: ServerResponse };
-/** Stored on its connection: requests come and go too fast for a map of them (decision 0009). */
+/**
+ * Stored on its connection, because requests come and go too fast for a map of them (decision
+ * 0009).
+ */
 type Requests = { underWay: Exchange | null; readonly waiting: Exchange[]; isEnding: boolean };
 type HttpSocket = Socket & {
   [state]?: Requests;
@@ -53,7 +56,8 @@ export function oneAtATime(handle: RequestListener): RequestListener {
         return;
       }
       takeTurn(() => {
-        // The last response may have closed the connection, which then can't carry another one.
+        // The last response may have closed the connection, which then can't carry another
+        // response.
         if (socket.writable) begin(socket, requests, next);
       });
     });
@@ -89,7 +93,7 @@ export function endAfterAnswers(socket: HttpSocket): void {
   requests.isEnding = true;
   socket.pause();
   // Otherwise Node would still create a request for each head in the chunk, and an error for each
-  // when the connection closes: together a third of a second for four connections.
+  // when the connection closes. Together, this takes a third of a second for four connections.
   if (socket.parser) socket.parser.onIncoming = () => skipBody;
   const last = requests.waiting.at(-1) ?? requests.underWay;
   if (last !== null && !last.response.headersSent) last.response.shouldKeepAlive = false;

@@ -66,7 +66,7 @@ export async function describeApi(
 }
 
 /**
- * Relative to the description for a local service, whose address would be wrong for everybody else.
+ * Relative to the description for a local service, whose address would be wrong for everyone else.
  */
 function serverUrl(publicUrl: string): string {
   const { hostname, pathname } = new URL(publicUrl);
@@ -99,7 +99,7 @@ function addDescription(app: HttpApp, errors: readonly ErrorKind[], texts: Descr
   );
 }
 
-/** Adds what the schemas of a route do not say: keys, retries, streams. */
+/** Adds what the schemas of a route do not describe: keys, retries, streams. */
 function describeRoute(
   schema: FastifySchema,
   { method, url, config }: RouteOptions,
@@ -123,7 +123,7 @@ function describeRoute(
   };
 }
 
-/** Fills the error codes into the failure schema, because features declare their own codes. */
+/** Adds the error codes to the failure schema, because features declare their own codes. */
 function withErrorCodes(schema: FastifySchema, codes: readonly string[]): FastifySchema {
   const answers = Object.entries((schema.response ?? {}) as Record<string, unknown>);
   if (answers.length === 0) return schema;

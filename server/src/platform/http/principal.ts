@@ -5,11 +5,11 @@ import type { Client } from './client-address.ts';
 import { ApiError } from './errors.ts';
 import type { Role } from './roles.ts';
 
-/** The person behind a request of the console. */
+/** The person behind a request from the console. */
 export type SignedIn = {
   readonly personId: PersonId;
   readonly sessionId: SessionId;
-  /** In the organization of the session. */
+  /** The person's role in the organization of the session. */
   readonly role: Role;
 };
 
@@ -24,13 +24,13 @@ export type Principal = {
   person: SignedIn | null;
   /** Shared by a key and its successors by rotation; for a person, the person's id. */
   family: string;
-  /** People may call the same routes as secret keys, within their role. */
+  /** People may call the same routes as secret keys, as far as their role allows. */
   type: 'secret' | 'publishable';
   /** The scopes that the key or the role is limited to. Null: no limit beyond the type. */
   scopes: readonly string[] | null;
   /** Requests in any 60 seconds; null: no limit. */
   rateLimit: number | null;
-  /** Origins whose pages may read answers; empty means every origin. */
+  /** Origins whose pages may read responses. Empty means every origin. */
   allowedOrigins: readonly string[];
 };
 
@@ -42,12 +42,16 @@ export type Access = 'secret' | 'publishable' | 'public' | 'person';
 
 export type KeyPrincipal = Principal & { keyId: ApiKeyId; person: null };
 
-/** Finds the principal of a bearer token. @throws ApiError with status 401 */
+/**
+ * Finds the principal of a bearer token.
+ *
+ * @throws ApiError with status 401
+ */
 export type Authenticate = (bearer: string | null) => Promise<KeyPrincipal>;
 
 /**
- * Counts a request against the key's rate limit and returns the headers that report it. Null
- * without a limit.
+ * Counts a request against the key's rate limit and returns the headers that report it, or null if
+ * there is no limit.
  */
 export type Admit = (principal: Principal) => Promise<Record<string, string>> | null;
 
@@ -57,25 +61,27 @@ declare module 'fastify' {
     readonly client: Client;
     principal: Principal | null;
     /**
-     * Authenticates the request again, for long-lived responses. @throws ApiError with status 401
+     * Authenticates the request again, for long-lived responses.
+     *
+     * @throws ApiError with status 401
      */
     reauthenticate: (() => Promise<Principal>) | null;
   }
   interface FastifyContextConfig {
-    /** Required on every route: adding one without it fails the start. */
+    /** Required on every route: adding a route without it makes the start fail. */
     access?: Access;
-    /** The scope that it needs, if it does not follow from path and method. */
+    /** The scope that the route needs, if it does not follow from path and method. */
     scope?: string;
     /**
      * Rate limit by address for requests without a secret key; see address-limits.ts. Default:
      * `viewers` for routes that take a publishable key, otherwise `pages`.
      */
     limitedAs?: LimitedKind | 'nothing';
-    /** The lowest role of people that may call it, if it does not follow from the scope. */
+    /** The lowest role that may call the route, if it does not follow from the scope. */
     role?: Role;
     /**
-     * Pages call it with `sendBeacon`: a publishable key may be given as `?key=`, because beacons
-     * cannot have headers, and the browser asks for CORS with credentials.
+     * Pages call the route with `sendBeacon`. A publishable key may be given as `?key=`, because
+     * beacons cannot have headers and the browser requires CORS with credentials.
      */
     takesBeacons?: true;
     /** The route reads its body itself, for as long as bytes keep coming. */

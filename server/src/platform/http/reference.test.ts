@@ -1,6 +1,6 @@
 /**
- * Proves that the API reference is self-contained: no other host, a strict policy, any folder of a
- * proxy.
+ * Proves that the API reference is self-contained: it contacts no other host, has a strict policy,
+ * and works under any path prefix of a proxy.
  */
 import assert from 'node:assert/strict';
 import { createServer, request as ask } from 'node:http';

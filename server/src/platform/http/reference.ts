@@ -15,7 +15,7 @@ import { redirectTo } from './relative-redirect.ts';
 const route = { schema: { hide: true }, config: { access: 'public' as const } };
 const javascript = 'text/javascript; charset=utf-8';
 
-/** Links are relative, so that the page also works below a path of a reverse proxy. */
+/** Links are relative, so that the page also works under a path prefix of a reverse proxy. */
 const page = `<!doctype html>
 <html lang="en">
   <head>
@@ -46,7 +46,7 @@ const page = `<!doctype html>
 `;
 
 /**
- * Turns off everything that contacts another host: fonts, telemetry, the assistant, the hosted
+ * Turns off everything that contacts other hosts: fonts, telemetry, the assistant, the hosted
  * client.
  */
 const start = `Scalar.createApiReference('#reference', {
@@ -95,9 +95,9 @@ function sendTagged(
 }
 
 /**
- * Scalar's script, which its package contains only inside the plugin. It is loaded when somebody
- * opens the reference, because it takes five megabytes of memory, and compressed off the main
- * thread.
+ * Scalar's script, which its package contains only inside the plugin. It is loaded when someone
+ * first opens the reference, because it takes five megabytes of memory, and is compressed off the
+ * main thread.
  */
 async function readScalar(): Promise<{ file: BuiltFile; etag: string }> {
   const { default: plugin } = await import('@scalar/fastify-api-reference');

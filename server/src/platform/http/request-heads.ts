@@ -1,18 +1,18 @@
-/** HTTP's requirements for the head of a request that Node does not check. */
+/** HTTP requirements for request headers that Node does not check. */
 import type { IncomingMessage } from 'node:http';
 import type { HttpApp } from './app.ts';
 import { ApiError } from './errors.ts';
 
 const expectsContinue = /^100-continue$/i;
 
-/** Call it after the hook that names requests, and before any other. */
+/** Must be called after the hook that assigns request ids, and before any other. */
 export function checkHeads(app: HttpApp): void {
   app.addHook('onRequest', ({ raw }, _reply, done) => {
     refuseBadHost(raw);
     refuseExpectation(raw);
     done();
   });
-  // A client that waits for it sends no body before its key was checked.
+  // A client that sends `Expect` sends no body until its key has been checked.
   app.addHook('preParsing', ({ raw }, reply, payload, done) => {
     if (expectationOf(raw) !== null) reply.raw.writeContinue();
     done(null, payload);
@@ -21,8 +21,8 @@ export function checkHeads(app: HttpApp): void {
 
 /**
  * Proxies that disagree about which of two `Host` headers counts can be played off against each
- * other (RFC 9112, section 3.2). The connection ends, because what follows on it can't be trusted
- * either.
+ * other (RFC 9112, section 3.2). The connection is closed, because whatever follows on it can't be
+ * trusted either.
  */
 function refuseBadHost({ rawHeaders, httpVersionMinor }: IncomingMessage): void {
   let count = 0;
@@ -37,7 +37,7 @@ function refuseBadHost({ rawHeaders, httpVersionMinor }: IncomingMessage): void 
   });
 }
 
-/** @throws ApiError for anything but `100-continue`, the only expectation there is */
+/** @throws ApiError for anything but `100-continue`, the only expectation that exists */
 function refuseExpectation(raw: IncomingMessage): void {
   const expectation = expectationOf(raw);
   if (expectation === null || expectsContinue.test(expectation)) return;

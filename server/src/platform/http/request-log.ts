@@ -5,7 +5,7 @@ import type { Principal } from './principal.ts';
 
 export type RequestObservation = {
   method: string;
-  /** The pattern of the route, never the path itself: paths can contain tokens. */
+  /** The pattern of the route, never the path itself, because paths can contain tokens. */
   route: string;
   statusCode: number;
   durationMs: number;
@@ -22,7 +22,7 @@ export type RequestObserver = (observation: RequestObservation) => void;
  */
 const maxFailureLines = 20;
 
-/** Adds one wide log line and one metrics observation for each request. */
+/** Writes one wide log line and records one metrics observation for each request. */
 export function addRequestLog(app: HttpApp, observe: RequestObserver): void {
   const failures = new LineLimit(maxFailureLines);
   app.addHook('onResponse', (request, reply, done) => {
@@ -56,7 +56,10 @@ class LineLimit {
     this.#most = most;
   }
 
-  /** @returns how many lines of the name were dropped before this one; null to drop it as well */
+  /**
+   * @returns how many lines with this name were dropped before this one; null if this one must be
+   * dropped as well
+   */
   take(name: string): number | null {
     const second = Math.floor(performance.now() / 1_000);
     const known = this.#names.get(name);

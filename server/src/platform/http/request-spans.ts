@@ -1,4 +1,4 @@
-/** A span for each request, except those of monitoring. */
+/** A span for each request, except monitoring requests. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { withinSpan, type Span, type Tracing } from '../tracing/tracing.ts';
 import type { HttpApp } from './app.ts';
@@ -7,8 +7,8 @@ const untraced = new Set(['/healthz', '/readyz', '/metrics']);
 const spans = new WeakMap<FastifyRequest, Span>();
 
 /**
- * Call it before the hooks whose work belongs to the span. Attributes follow OpenTelemetry's HTTP
- * conventions. The path and the query are left out, because they can contain tokens.
+ * Must be called before the hooks whose work belongs to the span. Attributes follow OpenTelemetry's
+ * HTTP conventions. The path and the query are omitted, because they can contain tokens.
  */
 export function traceRequests(
   app: HttpApp,

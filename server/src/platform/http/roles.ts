@@ -1,14 +1,14 @@
-/** The roles of people, in ascending order. The feature `people` defines what each may do. */
+/** The roles of people, in ascending order. The feature `people` defines what each role may do. */
 export const roles = ['viewer', 'analyst', 'editor', 'admin', 'owner'] as const;
 
 export type Role = (typeof roles)[number];
 
-/** Whether a role includes `lowest`: each role includes those before it. */
+/** Whether a role includes `lowest`. Each role includes those before it. */
 export function isAtLeast(role: Role, lowest: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(lowest);
 }
 
-/** The inputs for the lowest role of a route: its declaration and its scope. */
+/** What determines the lowest role of a route: its declaration and its scope. */
 export type RoleRule = {
   /** Null if no scope opens it. */
   readonly scope: string | null;

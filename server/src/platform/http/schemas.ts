@@ -21,7 +21,7 @@ export const Timestamp = Type.String({
   examples: ['2026-01-31T12:00:00.000Z'],
 });
 
-/** A request body or part of one: fields that the schema does not name are rejected. */
+/** A request body or part of one. Rejects fields that the schema does not name. */
 export function Closed<T extends TProperties>(
   properties: T,
   options: { description?: string; minProperties?: number } = {},
@@ -74,7 +74,7 @@ type Answers<S extends Record<number, TSchema>> = S & {
   '5xx': typeof ErrorAnswer;
 };
 
-/** The responses of a route: its successes, and the failure envelope for everything else. */
+/** The responses of a route: its successes, and the failure envelope for all other statuses. */
 export function answers<const S extends Record<number, TSchema>>(successes: S): Answers<S> {
   return { ...successes, '4xx': ErrorAnswer, '5xx': ErrorAnswer };
 }

@@ -1,6 +1,9 @@
 /** Scopes limit a key to areas of the API. The feature `keys` defines them. */
 
-/** The scope that a route needs, by its method and path pattern; null if no scope opens it. */
+/**
+ * Returns the scope that a route needs, by its method and path pattern, or null if no scope permits
+ * it.
+ */
 export type ScopeOf = (method: string, url: string) => string | null;
 
 /**

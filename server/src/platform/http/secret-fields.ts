@@ -1,7 +1,7 @@
 /**
- * Secrets in the schemas of requests and responses. A schema marks what is secret; everything that
- * stores requests (the audit log) or repeats responses (idempotent replays) relies on these marks,
- * never on names.
+ * Secrets in the schemas of requests and responses. A schema marks its secrets. Code that stores
+ * requests (the audit log) or repeats responses (idempotent replays) relies on these marks, never
+ * on names.
  */
 
 /** The schema keyword, which the API description shows as well. */
@@ -28,8 +28,8 @@ type Schema = {
 };
 
 /**
- * Returns a copy of a value without what its schema marks as secret, and without fields that a
- * closed object does not allow. Free-form values that are not marked are kept.
+ * Returns a copy of a value without the parts that its schema marks as secret, and without fields
+ * that a closed object does not allow. Free-form values that are not marked are kept.
  */
 export function withoutSecrets(schema: object, value: unknown): unknown {
   return redact([schema], value);
@@ -41,7 +41,7 @@ export function hasSecrets(schema: unknown): boolean {
   return secretKeyword in schema || Object.values(schema).some(hasSecrets);
 }
 
-/** Either all of `schemas` describe the value, or one of them does. */
+/** Either all of `schemas` describe the value, or exactly one of them does. */
 function redact(schemas: readonly Schema[], value: unknown): unknown {
   const parts = schemas.flatMap(branches);
   const marks = parts.map((part) => part[secretKeyword]);
@@ -66,7 +66,7 @@ function branches(schema: Schema): Schema[] {
   return [schema, ...[...anyOf, ...oneOf, ...allOf].flatMap(branches)];
 }
 
-/** Whether a schema does not describe the contents of its value. */
+/** Whether a schema says nothing about the contents of its value. */
 function isFree({ properties, patternProperties, additionalProperties, items }: Schema): boolean {
   return !properties && !patternProperties && !items && isOpen(additionalProperties);
 }
@@ -75,7 +75,7 @@ function isOpen(additional: Schema['additionalProperties'] = true): boolean {
   return typeof additional === 'object' ? Object.keys(additional).length === 0 : additional;
 }
 
-/** The schemas of a field; none if no field of that name is allowed. */
+/** The schemas of a field; empty if no field with that name is allowed. */
 function fieldSchemas(schema: Schema, name: string): Schema[] {
   const { type, properties = {}, patternProperties = {}, additionalProperties = true } = schema;
   const isObject = type === undefined ? !(schema.anyOf ?? schema.oneOf) : type === 'object';
@@ -91,7 +91,7 @@ function fieldSchemas(schema: Schema, name: string): Schema[] {
 }
 
 /**
- * Keeps origin and path. A text that is not a web address may contain anything, so it is hidden
+ * Keeps origin and path. Text that is not a web address may contain anything, so it is hidden
  * completely.
  */
 function withoutQuery(value: unknown): string {

@@ -1,4 +1,4 @@
-/** Proves that HTTPS connections have the same limits as plain ones, even before the handshake. */
+/** Proves that HTTPS connections have the same limits as plain HTTP, even before the handshake. */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * TLS below Node's HTTP server. The server takes over a connection before the handshake, so that
- * its limits on silent and slow clients, and its way of closing, are those of plain HTTP.
+ * TLS below Node's HTTP server. The server takes over a connection before the handshake, so its
+ * limits on silent and slow clients apply, and it closes connections, just as with plain HTTP.
  */
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -14,7 +14,7 @@ export function isShakingHands(socket: Socket): boolean {
   return shakingHands.has(socket);
 }
 
-/** Call it once for a server, before it listens. */
+/** Must be called once for each server, before it listens. */
 export function speakTls(server: Server, certificate: ServedCertificate): void {
   const serve = server.listeners('connection') as ((socket: Socket) => void)[];
   server.removeAllListeners('connection');

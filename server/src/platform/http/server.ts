@@ -31,14 +31,14 @@ import { refuseBadParams, refuseBadQuery } from './text-rules.ts';
 import { translateError } from './translate-error.ts';
 import { validatorCompiler } from './validation.ts';
 
-/** `complete` is called after the last route was added; see `trackMethods`. */
+/** `complete` is called after the last route has been added; see `trackMethods`. */
 export type HttpServer = { app: HttpApp; complete(): void };
 
 export type HttpServerOptions = KeyRules & {
   log: Logger;
   publicUrl: string;
   version: string;
-  /** The TLS certificate; without one, the server speaks plain HTTP. */
+  /** The TLS certificate. Without one, the server speaks plain HTTP. */
   certificate?: ServedCertificate | null;
   /** Missing or null: requests are not traced. */
   tracing?: Tracing | null;
@@ -54,7 +54,7 @@ export type HttpServerOptions = KeyRules & {
   observe: RequestObserver;
   /** The proxies trusted to name a client's address. Default: none. */
   proxies?: ProxyRules;
-  /** True while the process drains: it still serves, but clients should go elsewhere. */
+  /** True while the process drains: it still serves requests, but clients should go elsewhere. */
   isDraining: () => boolean;
   /** Whether new requests are refused. */
   isClosing: () => boolean;
@@ -64,7 +64,7 @@ export type HttpServerOptions = KeyRules & {
   stalledAnswerMs?: number;
 };
 
-/** Maximum size of a JSON body; media bytes stream through routes of their own. */
+/** Maximum size of a JSON body. Media bytes are streamed through separate routes. */
 const maxBodyBytes = 1024 * 1024;
 
 const noProxies: ProxyRules = { addressHeader: 'x-forwarded-for', trustedProxies: [] };
@@ -85,13 +85,14 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
     requestIdHeader: false,
     bodyLimit: maxBodyBytes,
     routerOptions: { maxParamLength, ignoreTrailingSlash: false, caseSensitive: true },
-    // While closing, `sendClientsAway` answers in the envelope of the API.
+    // While closing, `sendClientsAway` responds with the API's error envelope.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: answerClientError,
     exposeHeadRoutes: true,
     frameworkErrors: (error, request, reply: FastifyReply) => {
-      // These errors occur before every hook, so what hooks add to other responses is added here.
+      // These errors occur before any hook runs, so the headers that hooks add to other responses
+      // are added here.
       const answer = translateError(error);
       void nameRequest(request, reply).status(answer.statusCode).send(answer.envelope(request.id));
     },
@@ -106,7 +107,7 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
   app.decorateRequest('principal', null);
   app.decorateRequest('reauthenticate', null);
   app.setValidatorCompiler(validatorCompiler);
-  // Responses are typed by their schemas; JSON.stringify is faster than a schema walk in Node 24.
+  // Responses are typed by their schemas. In Node 24, JSON.stringify is faster than a schema walk.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   app.setErrorHandler(answerError);
   app.setNotFoundHandler(() => {
@@ -143,8 +144,8 @@ export async function createHttpServer(options: HttpServerOptions): Promise<Http
 }
 
 /**
- * Every response names its request; every JSON success also carries the id in `meta`. Hooks that
- * wait for nothing are not async functions, because each would cost every request a promise.
+ * Every response has the id of its request in a header, and every JSON success also in `meta`.
+ * Hooks that do not wait are not async functions, because each would cost every request a promise.
  */
 function addEnvelope(app: HttpApp, isHttpsOnly: boolean): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -184,7 +185,7 @@ function nameRequest(request: FastifyRequest, reply: FastifyReply): FastifyReply
 
 /**
  * While draining, every response asks the client to open its next connection elsewhere. While
- * closing, requests are rejected, except those of monitoring.
+ * closing, requests other than those of monitoring are rejected.
  */
 function sendClientsAway(
   app: HttpApp,

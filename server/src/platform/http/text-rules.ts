@@ -1,7 +1,7 @@
 /**
  * PostgreSQL cannot store NUL, and a lone surrogate is not valid text. Both are rejected with an
- * error that names them. In JSON they can only appear as escapes, so a body without such an escape
- * is not searched.
+ * error that names the field. In JSON, they can only appear as escapes, so a body without such an
+ * escape is not searched.
  */
 import { ApiError, type ErrorDetail } from './errors.ts';
 
@@ -42,7 +42,7 @@ export function refuseBadQuery(values: Record<string, unknown>): void {
   }
 }
 
-/** @throws ApiError NOT_FOUND if a part of the path contains NUL, which no id does */
+/** @throws ApiError NOT_FOUND if a part of the path contains NUL, which no id contains */
 export function refuseBadParams(values: Record<string, unknown>): void {
   for (const value of Object.values(values)) {
     if (typeof value === 'string' && value.includes('\0')) throw new ApiError('NOT_FOUND');

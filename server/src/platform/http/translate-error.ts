@@ -7,8 +7,8 @@ import { validationError } from './validation-error.ts';
 import type { Problem } from './validation.ts';
 
 /**
- * Converts anything thrown while handling a request to a response. Unexpected errors become a plain
- * INTERNAL_ERROR, and their text appears only in the log.
+ * Converts anything thrown while handling a request into a response. Unexpected errors become a
+ * plain INTERNAL_ERROR; their text appears only in the log.
  */
 export function translateError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -37,7 +37,7 @@ function isFastifyError(error: unknown): error is FastifyError {
 
 function fromFastify(error: FastifyError): ApiError {
   if (error.validation !== undefined) return fromValidation(error);
-  // No resource has an id that long.
+  // No resource has such a long id.
   if (error.code === 'FST_ERR_MAX_PARAM_LENGTH') return new ApiError('NOT_FOUND', { cause: error });
   const code = codeForStatus(error.statusCode ?? 500);
   if (code === 'INTERNAL_ERROR') return new ApiError(code, { cause: error });

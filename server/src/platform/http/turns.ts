@@ -1,6 +1,6 @@
 /**
- * Runs work in order of arrival, one piece in each turn of the event loop, so that other requests
- * are answered in between.
+ * Runs work in order of arrival, one piece per turn of the event loop, so that other requests are
+ * answered in between.
  */
 const waiting: (() => void)[] = [];
 

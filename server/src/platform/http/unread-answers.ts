@@ -1,9 +1,9 @@
 /**
- * Limits the cost of clients that do not read their responses. The operating system takes the first
- * few hundred kilobytes of a response; the rest waits in memory.
+ * Limits the cost of clients that do not read their responses. The operating system buffers the
+ * first few hundred kilobytes of a response; the rest waits in memory.
  *
- * 1. A connection on which nothing moves for `stalledMs` while a response waits is closed. A slow
- *    one is not.
+ * 1. A connection that makes no progress for `stalledMs` while a response is waiting is closed. A
+ *    slow connection is not.
  * 2. When all waiting responses together exceed `maxUnreadBytes`, the connections whose responses
  *    have waited longest are closed.
  */
@@ -12,8 +12,8 @@ import { Bag, type BagMember } from '../memory/bag.ts';
 import { requestUnderWay } from './one-at-a-time.ts';
 
 /**
- * Thousands of phones read at once without reaching it: their responses fit into the system's
- * buffers.
+ * Thousands of phones that read at the same time do not reach it, because their responses fit into
+ * the system's buffers.
  */
 const maxUnreadBytes = 64 * 1024 * 1024;
 
@@ -23,25 +23,26 @@ type Unread = BagMember & {
   readonly since: number;
 };
 
-/** Closes connections of the server on which nothing moves. */
+/** Closes stalled connections of the server. */
 export function closeStalled(server: Server, stalledMs: number): void {
   // Node counts it as activity when the client accepts written bytes.
   server.setTimeout(stalledMs, (socket) => {
-    // Without bytes to send, the client waits for us, or sends a body, which has limits of its own.
+    // Without bytes to send, the client is either waiting for us or sending a body, which has
+    // separate limits.
     const isOurTurn = requestUnderWay(socket) !== null && socket.writableLength === 0;
     // The rest are stalled responses and idle keep-alive connections.
     if (!isOurTurn) socket.destroy();
   });
 }
 
-/** Tracks the responses of one server that wait for their clients. */
+/** Tracks the responses of a server that are waiting for their clients. */
 export class UnreadAnswers {
   readonly #unread = new Bag<Unread>();
   #bytes = 0;
 
-  /** Call it before the response begins. */
+  /** Must be called before the response begins. */
   follow(response: ServerResponse): void {
-    // By then the whole response has been written; the remainder did not fit into the system's
+    // By then, the whole response has been written. The remainder did not fit into the system's
     // buffers.
     response.on('prefinish', () => {
       const bytes = response.socket?.writableLength ?? 0;

@@ -11,7 +11,7 @@ import type { Problem } from './validation.ts';
 export function withoutBranches(problems: readonly Problem[]): Problem[] {
   const kept: Problem[] = [];
   for (const problem of problems) {
-    // The problems of the branches come right before that of their union.
+    // The problems of the branches come immediately before that of their union.
     if (problem.keyword === 'anyOf')
       kept.push(...problemsOfUnion(problem, takeBranches(kept, problem)));
     else kept.push(problem);

@@ -89,7 +89,7 @@ function messageOf(problem: Problem, where: string): string {
     case 'exclusiveMinimum':
       return `must be above ${limitOf(problem)}`;
     case 'type':
-      // In a query everything is text, unless a parameter is repeated.
+      // In a query string everything is text, unless a parameter is repeated.
       return where === 'querystring' && problem.params['type'] === 'string'
         ? 'must be given exactly once'
         : `must be ${typeNames(problem)}`;

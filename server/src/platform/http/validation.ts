@@ -1,10 +1,10 @@
 /**
- * Strict validation: nothing is coerced in a body, nothing unknown is dropped silently, text is
- * measured in Unicode code points. Query strings are text by nature, so numbers and booleans in
- * them are parsed.
+ * Strict validation: nothing in a body is coerced, unknown fields are never dropped silently, and
+ * text length is measured in Unicode code points. Query strings are always text, so numbers and
+ * booleans in them are parsed.
  *
  * The cost of an invalid value is limited. The first check stops at the first problem, and tests
- * the length of a list before its elements. Only a value of moderate size is then checked for all
+ * the length of a list before its elements. Only values of moderate size are then checked for all
  * problems.
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
@@ -16,7 +16,7 @@ import { secretKeyword } from './secret-fields.ts';
 /** For values with more members than this, only the first problem is reported. */
 const maxMembersForAllProblems = 5_000;
 
-/** One schema violation; `parentSchema` is the schema with the keyword. */
+/** One schema violation. `parentSchema` is the schema with the keyword. */
 export type Problem = ErrorObject;
 
 /** Returns whether a value matches its schema. `errors` holds the problems of the latest value. */
@@ -45,7 +45,7 @@ const untilFirst = createAjv(false);
 const exhaustive = createAjv(true);
 
 function compile(schema: TSchema | FastifySchema): Check {
-  // Compiling every schema at the start would be half of its work. `null` until the first value.
+  // Compiling every schema would take half of the startup time. `null` until the first value.
   let isValid: ValidateFunction | null = null;
   const check: Check = (value) => {
     isValid ??= untilFirst.compile(schema);
@@ -96,7 +96,7 @@ export const validatorCompiler: FastifySchemaCompiler<FastifySchema> = ({ schema
 
 type ReadText = (text: unknown) => unknown;
 
-/** Parsers for parameters that are not text. Other spellings stay text and fail validation. */
+/** Parsers for parameters that are not text. Any other spelling stays text and fails validation. */
 const readers: Record<string, ReadText> = {
   integer: (text) => (typeof text === 'string' && /^-?\d{1,15}$/.test(text) ? Number(text) : text),
   boolean: (text) => (text === 'true' ? true : text === 'false' ? false : text),

@@ -27,7 +27,7 @@ export type Answer = {
   data: unknown;
   /**
    * Called after the commit and before the response is sent; not for a replay. It only notifies
-   * this process: whatever must not be lost is in the transaction. The response waits for it.
+   * this process: anything that must not be lost is in the transaction. The response waits for it.
    */
   onCommit?: () => void | Promise<void>;
 };
@@ -48,8 +48,8 @@ export type Mutations = {
   ): Promise<FastifyReply>;
   /**
    * Like `mutate`, for routes that first ask an external system: `ask` runs before the transaction,
-   * so that a slow answer holds no database connection. It runs neither for a repeat, nor while
-   * this process is asking for a request with the same key.
+   * so that a slow answer does not hold a database connection. It does not run for a repeat, or
+   * while this process is asking for a request with the same key.
    *
    * @throws ApiError IDEMPOTENCY_MISMATCH, IDEMPOTENCY_IN_FLIGHT
    */
@@ -68,7 +68,7 @@ const maxKeyCharacters = 255;
 const prunedAtOnce = 2_000;
 
 /**
- * Runs the effect of each request in its transaction, and records it there; replays have none.
+ * Runs the effect of each request in its transaction, and records it there. Replays have no effect.
  *
  * @returns the response of `work`
  */
@@ -180,7 +180,7 @@ function answersSecret({ routeOptions: { schema } }: FastifyRequest): boolean {
 }
 
 /**
- * Without a family the recipient is unknown, so only keys without scopes may replay the response.
+ * Without a family, the recipient is unknown, so only keys without scopes may replay the response.
  */
 function isRecipient({ family, scopes }: Principal, { keyFamily }: StoredAnswer): boolean {
   return keyFamily === null ? scopes === null : keyFamily === family;
@@ -199,7 +199,7 @@ async function send(
     .send(answer.body);
 }
 
-/** The key, bare or as a quoted string; the two forms are the same key. */
+/** The key, either bare or as a quoted string. Both forms are the same key. */
 function readKey(request: FastifyRequest): string | null {
   const raw = request.headers['idempotency-key'];
   if (raw === undefined) return null;
@@ -219,7 +219,7 @@ function bodyText({ body }: FastifyRequest): string {
     return JSON.stringify(body ?? null);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    const message = 'The body is nested too deep.';
+    const message = 'The body is nested too deeply.';
     throw new ApiError('INVALID_REQUEST', { message, cause: error });
   }
 }

@@ -53,8 +53,8 @@ async function findAnswer(
 }
 
 /**
- * Stores a response in the same round trip as the commit. Replaces an expired one that has not been
- * deleted yet.
+ * Stores a response in the same round trip as the commit. Replaces an expired response that has not
+ * been deleted yet.
  */
 export async function storeAnswer(
   tx: Tx,

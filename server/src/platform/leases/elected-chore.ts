@@ -1,6 +1,6 @@
 /**
- * A chore that one process of the cluster does for all. It runs when a process starts, so that a
- * restart takes effect at once, and from then on about once per interval in the whole cluster.
+ * A chore that one process does for the whole cluster. It runs when a process starts, so that a
+ * restart takes effect immediately, and from then on about once per interval in the whole cluster.
  */
 import { inTransaction, type Db } from '../database/database.ts';
 import { every } from '../async/lifecycle.ts';
@@ -15,7 +15,7 @@ export type ElectedChore = {
 /**
  * @param holderId a UUID of this process
  * @returns a loop for `background`. While the chore runs, the loop renews the lease, which lasts
- * for one interval, so after a kill another process continues within two intervals
+ * for one interval. After a kill, another process therefore continues within two intervals
  */
 export function electedLoop(
   db: Db,

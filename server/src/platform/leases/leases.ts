@@ -1,12 +1,13 @@
 /**
- * Leases: the right to work on something for a limited time, for long-running work that one process
- * of the cluster owns, such as a projection, and for chores that one process does for all.
+ * Leases: the right to work on something for a limited time. They are used for long-running work
+ * that one process of the cluster owns, such as a projection, and for chores that one process does
+ * for the whole cluster.
  *
  *   (free) ── claim ──▶ held ── renew ──▶ held ── release, or its time runs out ──▶ (free)
  *
  * 1. A lease has one holder at a time, by the database's clock alone.
- * 2. A lease only saves duplicate work. A holder that was paused continues for a moment beside the
- *    next one, so writes of both must be fenced (by a revision, say) or idempotent.
+ * 2. A lease only saves duplicate work. A holder that was paused briefly continues alongside the
+ *    next one, so the writes of both must be fenced (by a revision, say) or idempotent.
  * 3. A database crash may lose a claim, because its commit does not wait for the disk. Work then
  *    starts twice, which rule 2 allows.
  *
@@ -17,7 +18,7 @@ import type { Db, Tx } from '../database/database.ts';
 
 export type LeaseClaim = {
   readonly names: readonly string[];
-  /** A UUID of the claimer; claiming again with the same one renews its leases. */
+  /** A UUID of the claimer. Claiming again with the same UUID renews its leases. */
   readonly holderId: string;
   readonly leaseMs: number;
 };

@@ -1,5 +1,5 @@
 /**
- * A process that logs 16 MB to an unwritable output. It reports on stdout how many lines were
+ * A process that logs 16 MB to an output that fails. It reports on stdout how many lines were
  * dropped.
  */
 import { setTimeout as delay } from 'node:timers/promises';

@@ -11,12 +11,12 @@ const maxWaitingBytes = 8 * 1024 * 1024;
 const maxWrittenBytes = 64 * 1024;
 const retryWhenFullMs = 50;
 const retryAfterErrorMs = 500;
-/** The longest that the end of the process waits for a reader. */
+/** Maximum time that the process waits for a reader before it ends. */
 const lastLinesMs = 1_000;
 
 /**
- * Summary of an interruption, reported once the log is writable again. `code` is that of the error,
- * if any.
+ * Summary of an interruption, reported once the log is writable again. `code` is the error code, if
+ * any.
  */
 export type LogGap = { readonly lines: number; readonly code: string | null };
 
@@ -105,7 +105,7 @@ export class LogOutput {
     return true;
   }
 
-  /** A write still in flight at the end may be stuck, so nothing waits for it. */
+  /** A write still in flight at the end may be stuck, so it is not awaited. */
   #writeLast(): void {
     if (this.#state === 'writing') return;
     this.#state = 'retrying';

@@ -1,4 +1,4 @@
-/** Tests what a log line contains, and what it never contains. */
+/** Tests what log lines contain, and what they never contain. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { connect } from 'node:net';

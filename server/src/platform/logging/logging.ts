@@ -14,7 +14,7 @@ const redacted = [
 ];
 
 /**
- * The minimum level that is logged. It can change, and then applies to existing child loggers, too.
+ * The minimum level that is logged. It can change, and then also applies to existing child loggers.
  */
 export class LogLevel {
   current: string;
@@ -75,7 +75,7 @@ function onlyFrom(minimum: LogLevel): NonNullable<LoggerOptions['hooks']> {
 const maxCauses = 5;
 const maxListedErrors = 10;
 
-/** Only the fields of an error that help a person; libraries attach many others. */
+/** Only the fields of an error that help a person. Libraries attach many others. */
 function describeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return error;
   if (depth > maxCauses) return { type: error.name, message: error.message };

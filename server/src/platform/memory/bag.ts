@@ -1,8 +1,8 @@
 /**
- * An unordered collection whose members come and go by the thousands per second. A `Set` or a `Map`
- * would need too much memory: V8 links each table that it outgrows to the table that replaced it.
- * Once one such table is in the old generation, minor collections treat all later tables, and every
- * member they ever held, as live until the next major collection.
+ * An unordered collection whose members come and go, thousands of times per second. A `Set` or a
+ * `Map` would need too much memory: V8 links each table that it outgrows to the table that replaced
+ * it. Once one such table is in the old generation, minor collections treat all later tables, and
+ * every member they ever held, as live until the next major collection.
  */
 
 /** An object that can be in one bag at a time. */

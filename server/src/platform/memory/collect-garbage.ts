@@ -1,6 +1,6 @@
 /**
  * Collects garbage on demand, for work that produces a lot of it in a short time. V8 sizes its heap
- * by the allocation rate, up to gigabytes, although hardly any of it is live.
+ * by the allocation rate, up to gigabytes, even if hardly any of it is live.
  */
 import v8 from 'node:v8';
 import vm from 'node:vm';
@@ -10,8 +10,8 @@ let collect: (() => void) | null = null;
 /**
  * Keeps garbage on the heap and in buffers below `maxGarbageBytes`.
  *
- * Does not look at the resident size: V8 and malloc keep most of the memory they once had, so a
- * limit relative to it would rise with each piece of work.
+ * Ignores the resident size: V8 and malloc keep most of the memory they once had, so a limit
+ * relative to it would rise with each piece of work.
  */
 export class GarbageLimit {
   readonly #maxGarbageBytes: number;

@@ -1,4 +1,7 @@
-/** Proves the promises of `pictures.ts`; the rows of a database are a map that a test changes. */
+/**
+ * Proves the promises of `pictures.ts`. A map that tests change stands in for the rows of a
+ * database.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog as log } from '../../../test/database.ts';

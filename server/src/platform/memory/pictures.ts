@@ -6,8 +6,8 @@
  *      ▲                         │
  *      └── not used for half an hour
  *
- * 1. Loads and refreshes run one after another, so that none applies an older state than the last.
- *    A slow load may run beside them, and only catches up in turn.
+ * 1. Loads and refreshes run one after another, so that none applies an older state than the one
+ *    before it. A slow load may run alongside them; only its catch-up is serialized.
  * 2. After `markChanged`, `of` includes the changes of this process; changes of other processes are
  *    found by the poll.
  * 3. All callers that wait share one load of an organization and one refresh: in an outage they
@@ -25,16 +25,16 @@ export type PictureOptions<Picture> = {
   /** The name of the loop, for the log. */
   readonly name: string;
   readonly log: Logger;
-  /** The maximum delay until changes of other processes are seen. */
+  /** The maximum delay until changes by other processes are seen. */
   readonly pollMs: number;
   /**
-   * Reads a picture, which is not visible until it is complete. With `catchUp`, it runs beside
+   * Reads a picture, which is not visible until it is complete. With `catchUp`, it runs alongside
    * refreshes.
    */
   readonly load: (organizationId: OrganizationId) => Promise<Picture>;
   /** Applies what has changed since the load began. */
   readonly catchUp?: (organizationId: OrganizationId, picture: Picture) => Promise<void>;
-  /** Called at the moment when a loaded picture becomes known. */
+  /** Called when a loaded picture becomes known. */
   readonly onLoaded?: (organizationId: OrganizationId, picture: Picture) => void;
   /**
    * Brings the known pictures up to date, in place or by returning replacements. A picture returned
@@ -45,7 +45,7 @@ export type PictureOptions<Picture> = {
   ) => Promise<ReadonlyMap<OrganizationId, Picture | null> | null>;
   /**
    * `used`: pictures of organizations that are in use. `all`: all pictures that a refresh returns,
-   * which are few or small; it always polls and never forgets a picture by itself.
+   * which are few or small. It always polls, and never forgets a picture on its own.
    */
   readonly keeps?: 'used' | 'all';
 };
@@ -53,7 +53,7 @@ export type PictureOptions<Picture> = {
 type Known<Picture> = {
   readonly picture: Picture;
   usedAt: number;
-  /** This process has committed a change of the organization since. */
+  /** This process has committed a change to the organization since. */
   isOld: boolean;
 };
 
@@ -67,8 +67,8 @@ export class Pictures<Picture> implements AsyncDisposable {
   #refreshing: Promise<void> | null = null;
   #turn: Promise<unknown> = Promise.resolve();
   /**
-   * Changes of this process: committed, applied to the pictures, and covered by a refresh that has
-   * ended, failed or not.
+   * Counts of this process's changes: committed, applied to the pictures, and covered by a refresh
+   * that has ended, whether it succeeded or failed.
    */
   #changes = 0;
   #appliedChanges = 0;
@@ -83,7 +83,7 @@ export class Pictures<Picture> implements AsyncDisposable {
   /**
    * The picture of an organization, including all earlier changes of this process.
    *
-   * @param deadline on the clock of `performance.now`; after it, any known picture is good enough
+   * @param deadline by the clock of `performance.now`; after it, any known picture is good enough
    */
   async of(organizationId: OrganizationId, deadline = Infinity): Promise<Picture> {
     const upTo = this.#changes;
@@ -117,14 +117,14 @@ export class Pictures<Picture> implements AsyncDisposable {
     return this.#known.size;
   }
 
-  /** Records that this process has committed a change of any organization. */
+  /** Records that this process has committed a change that may affect any organization. */
   markChanged(): void {
     this.#changes += 1;
   }
 
   /**
-   * Records that this process has committed a change of one organization, whose picture is then
-   * reloaded. Until then only `peek` returns it.
+   * Records that this process has committed a change to one organization, whose picture is then
+   * reloaded. Until then, only `peek` returns it.
    */
   outdate(organizationId: OrganizationId): void {
     const known = this.#known.get(organizationId);
@@ -134,7 +134,7 @@ export class Pictures<Picture> implements AsyncDisposable {
 
   /**
    * Waits once until the changes of this process are in the pictures. If the database fails, the
-   * previous state is the best available, and the poll keeps trying.
+   * previous state is the best one available, and the poll keeps trying.
    */
   async settled(): Promise<void> {
     const upTo = this.#changes;
@@ -149,7 +149,7 @@ export class Pictures<Picture> implements AsyncDisposable {
     return this.#refreshing;
   }
 
-  /** Runs `work` for each known picture at an interval, in a loop of its own, until disposal. */
+  /** Runs `work` for each known picture at an interval, in a separate loop, until disposal. */
   attend(
     name: string,
     intervalMs: number,
@@ -173,7 +173,8 @@ export class Pictures<Picture> implements AsyncDisposable {
     if (underWay !== undefined) return underWay;
     const loading = this.#load(organizationId).then(
       (picture) => {
-        // Outdated in the meantime, so it may be older than the change that triggered the load.
+        // It was marked outdated in the meantime, so it may be older than the change that triggered
+        // the load.
         if (this.#loading.get(organizationId) !== loading) return this.#again(organizationId);
         this.#loading.delete(organizationId);
         this.#known.set(organizationId, { picture, usedAt: performance.now(), isOld: false });
@@ -236,7 +237,7 @@ export class Pictures<Picture> implements AsyncDisposable {
 
   #replace(organizationId: OrganizationId, before: Picture | null, picture: Picture | null): void {
     const known = this.#known.get(organizationId);
-    // Outdated during the refresh: what was read may be older than the change.
+    // It was marked outdated during the refresh, so what was read may be older than the change.
     if (before !== null && (known?.picture !== before || known.isOld)) return;
     if (picture === null) this.#known.delete(organizationId);
     else {

@@ -22,7 +22,7 @@ export function collectProcessMetrics(metrics: Metrics, version: string): Dispos
         labels: { quantile: String(percent / 100) },
         value: lagSeconds(lag.percentile(percent)),
       }));
-      // Without a reset, one stall at boot would hide every later one.
+      // Without a reset, one stall at startup would hide every later one.
       lag.reset();
       return readings;
     },
@@ -104,7 +104,7 @@ function lagSeconds(nanoseconds: number): number {
 }
 
 async function countDescriptors(): Promise<number | []> {
-  // On systems without procfs there is no sample, which is better than a wrong one.
+  // Systems without procfs have no sample, which is better than a wrong one.
   const folder = await opendir(descriptorFolder).catch(() => null);
   if (folder === null) return [];
   // The folder being read is itself one of the open descriptors.

@@ -15,7 +15,7 @@ function keepingLogger(): { log: Logger; lines: string[] } {
   return { log: pino({ base: null }, { write: (line: string) => void lines.push(line) }), lines };
 }
 
-/** Parses the text format 0.0.4 by its grammar; throws at the first invalid line. */
+/** Parses the text format 0.0.4 by its grammar, and throws at the first invalid line. */
 function parseExposition(text: string): Map<string, Family> {
   assert.ok(text.endsWith('\n'), 'the last line ends with a line feed');
   const families = new Map<string, Family>();

@@ -2,8 +2,8 @@
  * Metrics in the Prometheus text format 0.0.4, in process memory. `prom-client` stores and writes
  * them; this adds typed labels, naming rules, limits and timeouts. Names carry their base unit
  * (`_seconds`, `_bytes`) and counters end in `_total`. Labels are for properties with few values
- * (route, outcome, queue), never for ids. The number of series of a metric is limited all the same:
- * once the limit is reached, new label sets share one series whose labels all say `other`.
+ * (route, outcome, queue), never for ids. The number of series per metric is limited nevertheless:
+ * once the limit is reached, new label sets share one series whose labels are all `other`.
  */
 import type { Logger } from 'pino';
 import {
@@ -29,7 +29,7 @@ export type MetricOptions<L extends string> = {
 };
 
 export type HistogramOptions<L extends string> = MetricOptions<L> & {
-  /** Upper bounds, ascending, without infinity. Default: 5 ms to 10 s for a time in seconds. */
+  /** Upper bounds, ascending, without infinity. Default: 5 ms to 10 s, in seconds. */
   readonly buckets?: readonly number[];
 };
 
@@ -43,7 +43,7 @@ export type CollectedOptions<L extends string> = MetricOptions<L> & {
   readonly type: 'gauge' | 'counter';
   /**
    * Called at each scrape. Returns a number for a metric without labels, otherwise readings. If it
-   * throws or takes over two seconds, it is logged and left out of that scrape.
+   * throws or takes over two seconds, this is logged and the metric is left out of that scrape.
    */
   readonly collect: (signal: AbortSignal) => Collected<L> | Promise<Collected<L>>;
 };
@@ -98,7 +98,7 @@ class Metrics {
     const stored = new StoredHistogram({ ...definition, buckets });
     return {
       observe(value, ...[labels]) {
-        // One NaN would make the sum NaN for good.
+        // A single NaN would make the sum NaN forever.
         if (!Number.isNaN(value)) stored.observe(bound(labels), value);
       },
     };
@@ -108,7 +108,7 @@ class Metrics {
   collected<const L extends string = never>(options: CollectedOptions<L>): void {
     const { definition, bound } = this.#define(options, options.type);
     const log = this.#log;
-    // Counters use a gauge too, because a collected value is the total, not an increment.
+    // Counters use a gauge, too, because a collected value is the total, not an increment.
     const stored = new StoredGauge({
       ...definition,
       async collect() {

@@ -49,7 +49,7 @@ describe('accounts', () => {
 
   it('runs for root without namespaces, under an unprivileged user', { skip }, async (test) => {
     await using folder = await temporaryFolder();
-    // A mount visible only to the started service replaces the real unshare by one that fails.
+    // A mount that only the started service sees replaces the real unshare with one that fails.
     const refusing = join(folder.path, 'unshare');
     const refusal = 'echo unshare: unshare failed: Operation not permitted >&2; exit 1';
     await writeFile(refusing, `#!/bin/sh\n${refusal}\n`, { mode: 0o755 });
@@ -63,7 +63,7 @@ describe('accounts', () => {
 
     const path = join(folder.path, 'data');
     await withPostgres(path, ({ connection }) => query(connection, 'create table kept ()'));
-    // Handing the cluster over is pointless while the user can't reach it.
+    // Handing the cluster over is pointless if the user can't reach it.
     await assert.rejects(
       startService(path, { command }),
       /the folder .* is not accessible to that user/,

@@ -66,8 +66,8 @@ export function processUid(): number {
 }
 
 /**
- * The accounts to try, best first, for a cluster that doesn't exist yet. Whether one really works
- * (namespaces may be disabled, folders may be inaccessible to it) is only known by trying.
+ * The accounts to try, best first, for a cluster that doesn't exist yet. Only trying shows whether
+ * one really works: namespaces may be disabled, or folders may be inaccessible to it.
  */
 export async function accountsForNewCluster(dataDirectory: string): Promise<readonly Account[]> {
   const users = await readUsers();
@@ -75,7 +75,7 @@ export async function accountsForNewCluster(dataDirectory: string): Promise<read
   const namespace: readonly Account[] = ordinary
     ? [{ kind: 'namespace', innerUid: ordinary.uid, innerGid: ordinary.gid }]
     : [];
-  // initdb looks its user up by id. A container started with a bare number has no such entry; the
+  // initdb looks its user up by id. A container started with a bare uid has no such entry; the
   // namespace provides one, and the files belong to the same user either way.
   if (processUid() !== 0) return [{ kind: 'own' }, ...namespace];
 
@@ -124,8 +124,8 @@ async function readUsers(): Promise<readonly User[]> {
 }
 
 /**
- * The owner of the nearest parent folder not owned by root: only that user can traverse a private
- * home.
+ * The owner of the nearest parent folder that root does not own. Only that user can traverse a
+ * private home directory.
  */
 async function ordinaryOwnerAbove(directory: string): Promise<number | undefined> {
   const parent = dirname(directory);

@@ -1,9 +1,9 @@
 /**
  * Finds the PostgreSQL programs in the npm package for this platform, and makes them usable.
  *
- * They are used in place. A private copy is made only if they don't start there: the package's
- * install script, which creates the links between the shared libraries, was blocked and the folder
- * may be read-only, or the server's account may not read the folder.
+ * They are used in place. A private copy is made only if they don't start there, either because the
+ * package's install script, which creates the links between the shared libraries, was blocked (and
+ * the folder may be read-only), or because the server's account may not read the folder.
  */
 import {
   chmod,
@@ -30,7 +30,7 @@ export type Binaries = {
   readonly postgres: string;
   /** For example '18.4'. */
   readonly version: string;
-  /** For example '18'. Data directories are bound to it. */
+  /** For example '18'. Data directories are tied to this version. */
   readonly major: string;
 };
 
@@ -61,8 +61,8 @@ export function findNativeFolder(): string {
 }
 
 /**
- * The programs in a place where the account can start them: the package, or a copy of about 60 MB
- * in the data directory. The account must be able to reach the data directory.
+ * Returns the programs from a place where the account can start them: the package, or a copy of
+ * about 60 MB in the data directory. The account must be able to reach the data directory.
  *
  * @throws {EmbeddedPostgresError} with the reason if they start in neither place
  */
@@ -86,13 +86,11 @@ export async function usableBinaries(
 
 export type ProbeFailure = {
   readonly reason: string;
-  /** True if the programs were not even reached, so that a copy of them would not help. */
+  /** True if the programs could not even be reached, so a copy of them would not help. */
   readonly accountFailed: boolean;
 };
 
-/**
- * Runs both programs to get their version, which proves that the libraries and the account work.
- */
+/** Runs both programs to get their version, which shows that the libraries and the account work. */
 export async function probeBinaries(
   account: Account,
   nativeFolder: string,
@@ -107,8 +105,8 @@ export async function probeBinaries(
     version = / (\d+[^\s]*)\s*$/.exec(result.stdout)?.[1] ?? '';
     if (result.exitCode !== 0 || !version) {
       const reason = result.stderr || `${file} --version printed nothing`;
-      // unshare's own messages begin with its name, but this one concerns the program it should
-      // start.
+      // unshare's own messages begin with its name, but this message is about the program that it
+      // should start.
       const ofUnshare = account.kind === 'namespace' && reason.includes('unshare');
       return { reason, accountFailed: ofUnshare && !reason.includes('failed to execute') };
     }
@@ -130,7 +128,7 @@ async function copyBinaries(nativeFolder: string, dataDirectory: string): Promis
   return copy;
 }
 
-/** Copies the server's files and makes the copies readable for every account. */
+/** Copies the server's files and makes the copies readable by every account. */
 async function copyFolder(from: string, to: string): Promise<void> {
   await mkdir(to);
   await chmod(to, 0o755);
@@ -150,7 +148,7 @@ async function copyFolder(from: string, to: string): Promise<void> {
 }
 
 async function packageVersion(nativeFolder: string): Promise<string> {
-  // Programs of the system belong to no package.
+  // System programs belong to no package.
   const text = await readFile(join(nativeFolder, '..', 'package.json'), 'utf8').catch(() => '{}');
   const manifest: unknown = JSON.parse(text);
   if (typeof manifest === 'object' && manifest && 'version' in manifest) {
@@ -174,7 +172,7 @@ async function makeLibraryLinks(folder: string): Promise<void> {
   }
 }
 
-/** Listed paths begin with 'native/'; the copy has another name. */
+/** Listed paths begin with 'native/', but the copy has a different name. */
 function rebase(path: string, folder: string): string {
   return join(basename(folder), path.replace(/^native\//, ''));
 }

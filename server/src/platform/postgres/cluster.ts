@@ -22,10 +22,7 @@ export type Cluster = {
 };
 
 export const CLUSTER_FOLDER = 'postgres';
-/**
- * A complete cluster that `reelfeed upgrade-database` is about to move into the place of the older
- * one.
- */
+/** A complete cluster with which `reelfeed upgrade-database` is about to replace the older one. */
 export const UPGRADED_FOLDER = 'postgres-upgraded';
 const MEND =
   'Start the service as an ordinary user that owns the data directory, or set DATABASE_URL to a ' +
@@ -34,7 +31,7 @@ const MEND =
 /**
  * Opens the cluster of the data directory, or creates it.
  *
- * @param options.nativeFolder the programs to use; by default those of the installed package
+ * @param options.nativeFolder the programs to use; default: those of the installed package
  * @throws {EmbeddedPostgresError} if the cluster is of another major version or belongs to another
  * user, or if no account can run it, with the message of each attempt
  */
@@ -75,7 +72,7 @@ export async function openCluster(
   return cluster;
 }
 
-/** Tries the accounts in order; moves on only after a failure that the account caused. */
+/** Tries the accounts in order. Moves on to the next only after a failure caused by the account. */
 async function firstThatWorks(
   accounts: readonly Account[],
   attempt: (account: Account) => Promise<Cluster>,
@@ -98,13 +95,16 @@ async function firstThatWorks(
   );
 }
 
-/** The major version that created a cluster, such as '18', or undefined if there is no cluster. */
+/**
+ * Returns the major version that created a cluster, such as '18', or undefined if there is no
+ * cluster.
+ */
 export async function clusterMajor(folder: string): Promise<string | undefined> {
   const version = await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(missingFile);
   return version?.trim();
 }
 
-/** PostgreSQL can't read a folder of another major version. */
+/** PostgreSQL can't read a cluster of another major version. */
 function checkMajor(folder: string, major: string, binaries: Binaries): void {
   if (major === binaries.major) return;
   const isOlder = Number(major) < Number(binaries.major);
@@ -127,7 +127,8 @@ async function checkNoUpgrade(dataDirectory: string): Promise<void> {
 
 /**
  * Finds a folder on the path to the data directory that the account can't traverse, before anything
- * is changed for the account. The data directory itself is opened to it afterwards if root owns it.
+ * is changed for the account. If root owns the data directory itself, the account gets access to it
+ * afterwards.
  */
 async function checkReach(
   dataDirectory: string,
@@ -153,7 +154,10 @@ async function letThrough(dataDirectory: string, gid: number): Promise<void> {
   await chmod(dataDirectory, (found.mode & 0o777) | 0o010);
 }
 
-/** Gives a cluster owned by root to the unprivileged user if namespaces are no longer available. */
+/**
+ * Gives a cluster owned by root to the unprivileged user if user namespaces are no longer
+ * available.
+ */
 async function handOver(
   folder: string,
   account: { readonly uid: number; readonly gid: number },

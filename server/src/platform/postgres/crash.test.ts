@@ -79,7 +79,7 @@ describe('after a crash', () => {
       const { connection, pid } = postgres;
       assert.ok(pid);
       await query(connection, 'create table kept (id int)', 'insert into kept values (1)');
-      // This session is computing, so it doesn't notice by itself that its server is gone.
+      // This session is busy computing, so it doesn't notice that its server is gone.
       const busy = query(
         connection,
         'select count(*) from (select generate_series(1, 1000000000000)) as numbers',

@@ -24,7 +24,7 @@ const INITDB_TIMEOUT_MS = 120_000;
  * Creates a cluster with UTF-8, PostgreSQL's built-in C.UTF-8 collation (so an update of the
  * system's C library can't corrupt an index), page checksums, and SCRAM for every connection.
  *
- * @throws {EmbeddedPostgresError} with initdb's message; nothing is left of the attempt
+ * @throws {EmbeddedPostgresError} with initdb's message, after removing all traces of the attempt
  */
 export async function createCluster(
   folder: string,

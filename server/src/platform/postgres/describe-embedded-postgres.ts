@@ -1,4 +1,7 @@
-/** Checks the embedded database's requirements on this system, to explain why it won't start. */
+/**
+ * Checks this system against the requirements of the embedded database, to explain why it won't
+ * start.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

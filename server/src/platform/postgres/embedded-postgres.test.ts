@@ -58,7 +58,7 @@ describe('starting', () => {
       return connection.host;
     });
     if (isRoot) {
-      // Another user could listen there on a socket of their own.
+      // Another user could listen there on their own socket.
       await chown(host, 4_321, 4_321);
       await assert.rejects(
         withPostgres(path, async () => undefined),

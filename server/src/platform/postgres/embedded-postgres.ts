@@ -1,11 +1,12 @@
 /**
- * The database server that the service runs for itself, so that operators start a single program.
+ * The database server that the service runs for itself, so that operators only have to start one
+ * program.
  *
- * States of the supervisor: running, restarting (the server exited by itself), disposed.
- * Invariants: (1) the connection parameters never change, so a pool finds the restarted server by
- * itself; (2) after disposal no process of the server is left; (3) the connection is not handed out
- * before the durability check has passed; a restarted server has the same command line, which
- * overrides every settings file.
+ * States of the supervisor: running, restarting (the server exited on its own), disposed.
+ * Invariants: (1) the connection parameters never change, so a pool finds the restarted server
+ * without help; (2) after disposal, no process of the server is left; (3) the connection is not
+ * handed out before the durability check has passed; a restarted server has the same command line,
+ * which overrides every settings file.
  */
 import type { Logger } from 'pino';
 import type { DataDirectory } from '../data-directory/data-directory.ts';
@@ -28,21 +29,21 @@ import { type ServerSettings, settingArguments } from './settings.ts';
 import { prepareSocketFolder, SOCKET_PORT } from './socket-folder.ts';
 
 export type EmbeddedPostgresOptions = {
-  /** Must be claimed by this process: otherwise the start could stop another process's server. */
+  /** Must be claimed by this process. Otherwise the start could stop another process's server. */
   readonly dataDir: DataDirectory;
   readonly log: Logger;
   /** Override the defaults of settings.ts, except for the socket's location and the log format. */
   readonly settings?: ServerSettings;
-  /** False for throwaway data: the server may then run with fsync off. Default true. */
+  /** False for throwaway data: the server may then run with fsync off. Default: true. */
   readonly durabilityChecked?: boolean;
-  /** Aborts the start. To stop a started server, dispose of it. */
+  /** Aborts the start. To stop a running server, dispose of it. */
   readonly signal: AbortSignal;
 };
 
 /** A running server that is restarted if it exits unexpectedly. */
 export class EmbeddedPostgres implements AsyncDisposable {
   readonly connection: EmbeddedConnection;
-  /** The same database as a superuser, for backups; both roles share one password. */
+  /** The same database as a superuser, for backups. Both roles share one password. */
   readonly superuserConnection: EmbeddedConnection;
   /** The server's version, for example '18.4'. */
   readonly version: string;
@@ -75,7 +76,9 @@ export class EmbeddedPostgres implements AsyncDisposable {
     await this.#supervisor[Symbol.asyncDispose]();
   }
 
-  /** One run of the server. Rejects if it exited by itself, so that the caller restarts it. */
+  /**
+   * One run of the server. Rejects if the server exited on its own, so that the caller restarts it.
+   */
   async #run(launch: ServerLaunch, log: Logger, signal: AbortSignal): Promise<void> {
     if (!this.#server) {
       this.#server = await startServerProcess(launch, log, signal);
@@ -103,7 +106,7 @@ export class EmbeddedPostgres implements AsyncDisposable {
  * is usable. The first start creates the cluster, which takes about a second longer.
  *
  * @throws {EmbeddedPostgresError} if it can't run, with advice for the operator
- * @throws the signal's reason if it was aborted. In both cases no process is left.
+ * @throws the signal's reason if it was aborted. In both cases, no process is left running.
  */
 export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions,

@@ -3,9 +3,9 @@
  * whose postmaster was killed, or a pid file whose pid now belongs to another process.
  *
  * The caller owns the data directory, so any process of this cluster is a leftover. A pid from a
- * file is never trusted: on Linux a process counts only if it runs a program named postgres in this
- * very folder (every PostgreSQL process works in its cluster folder); elsewhere if its command line
- * contains the folder.
+ * file is never trusted. On Linux, a process counts only if it runs a program named postgres in
+ * this very folder (the working directory of every PostgreSQL process is its cluster folder);
+ * elsewhere, if its command line contains the folder.
  */
 import { readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -58,9 +58,8 @@ export async function clearLeftovers(
     await endProcesses(cluster, file, signal);
   }
   signal.throwIfAborted();
-  // The server removes a stale lock file by itself, after checking the shared memory named in it.
-  // It only gives up if the pid in the file is alive, which by now can't be a server of this
-  // cluster.
+  // The server removes a stale lock file itself, after checking the shared memory named in it. It
+  // only gives up if the pid in the file is alive, which by now can't be a server of this cluster.
   const left = await readPostmasterFile(cluster);
   if (left && isAlive(left.pid)) {
     log.warn(
@@ -86,7 +85,7 @@ async function stopOrphan(
   await endProcesses(cluster, file, signal);
 }
 
-/** Ends every process of the cluster; uses SIGKILL for stuck ones. */
+/** Ends every process of the cluster, using SIGKILL for stuck ones. */
 export async function endProcesses(
   cluster: string,
   file: PostmasterFile | undefined,
@@ -132,7 +131,7 @@ export async function clusterProcesses(
   const entries = (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry));
   const found: number[] = [];
   for (const entry of entries) {
-    // Most processes fail this first check, which costs a single system call each.
+    // Most processes fail this first check, which costs a single system call per process.
     const program = await readlink(`/proc/${entry}/exe`).catch(() => '');
     if (!/\/postgres( \(deleted\))?$/.test(program)) continue;
     const workingFolder = await stat(`/proc/${entry}/cwd`).catch(() => undefined);
@@ -143,7 +142,7 @@ export async function clusterProcesses(
   return found;
 }
 
-/** Without /proc only the postmaster can be recognized, by the folder in its command line. */
+/** Without /proc, only the postmaster can be recognized, by the folder in its command line. */
 async function commandNames(pid: number, cluster: string): Promise<boolean> {
   const invocation = { file: 'ps', args: ['-ww', '-o', 'command=', '-p', String(pid)] };
   const { stdout } = await runProgram(invocation, { timeoutMs: 5_000 });
@@ -158,7 +157,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The process may have ended since it was looked up. */
+/** The process may have ended since it was found. */
 function send(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

@@ -42,7 +42,8 @@ export async function readOrCreatePassword(dataDirectory: string): Promise<Datab
 
 /**
  * Sets a new password in an existing cluster whose password file was lost. The server must not be
- * running: this starts it in single-user mode, without connections, and recovers it if needed.
+ * running: this starts it in single-user mode, without connections, and recovers the cluster if
+ * needed.
  *
  * @param roles names that are safe to insert into a statement
  */
@@ -63,12 +64,12 @@ export async function resetPassword(
     folder,
     'postgres',
   ]);
-  // Uses standard input because every user of the machine can see arguments.
+  // Uses standard input, because every user of the machine can see command-line arguments.
   const stdin = roles.map((role) => `alter role ${role} password '${password}'\n`).join('');
   const result = await runProgram(invocation, { timeoutMs: RESET_TIMEOUT_MS, stdin }, signal);
   if (result.exitCode === 0) return;
   throw new EmbeddedPostgresError(
     `The file ${PASSWORD_FILE} is missing and the database password could not be reset: ` +
-      `${result.stderr}. Put the file back beside ${folder}.`,
+      `${result.stderr}. Put the file back next to ${folder}.`,
   );
 }

@@ -18,9 +18,9 @@ export type ProgramResult = {
 };
 
 /**
- * The programs get none of the service's environment: it contains secrets, and variables such as
- * PGPORT or LC_ALL would change their behaviour. Messages stay English, which the log parser
- * expects.
+ * The programs get none of the service's environment, because it contains secrets, and variables
+ * such as PGPORT or LC_ALL would change their behaviour. Messages stay in English, which the log
+ * parser expects.
  */
 export const programEnvironment: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/run/current-system/sw/bin',
@@ -32,8 +32,8 @@ const OUTPUT_LIMIT_CHARS = 16_384;
 const KILL_AFTER_MS = 3_000;
 
 /**
- * Runs the program and resolves when it has exited. If it is aborted or takes too long, it gets
- * SIGTERM, and SIGKILL after three seconds. Rejects only with the signal's reason.
+ * Runs the program and resolves when it has exited. If aborted or out of time, sends SIGTERM, and
+ * SIGKILL three seconds later. Rejects only with the signal's reason.
  */
 export async function runProgram(
   invocation: Invocation,
@@ -56,7 +56,7 @@ export async function runProgram(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr = (stderr + text).slice(-OUTPUT_LIMIT_CHARS);
   });
-  // A program that ends without reading its input breaks the pipe; its exit code shows the reason.
+  // A program that ends without reading its input breaks the pipe. Its exit code shows the reason.
   child.stdin.on('error', () => undefined).end(options.stdin ?? '');
 
   let killTimer: NodeJS.Timeout | undefined;

@@ -3,7 +3,7 @@ import type { Level, Logger } from 'pino';
 
 const TAIL_LINES = 25;
 const LONGEST_LINE_CHARS = 2_000;
-/** The lines of a message are written at once, but may arrive in pieces. */
+/** The lines of a message are written in one call, but may arrive in pieces. */
 const FURTHER_LINES_MS = 100;
 
 /** Written by log_line_prefix '%b[%p] %e ', then the severity. */
@@ -11,14 +11,15 @@ const LINE =
   /^(?<backend>[^[]+)\[(?<pid>\d+)\] (?<sqlState>\w{5}) (?<severity>[A-Z]+\d?): {2}(?<message>.*)$/;
 
 /**
- * The log lines of one server. `tail` is what an operator needs to see if the server doesn't start.
+ * The log lines of one server. `tail` is the part that an operator needs to see if the server
+ * doesn't start.
  */
 export class ServerLog {
   readonly #log: Logger;
   readonly #tail: string[] = [];
   #unfinished = '';
   #level: Level = 'debug';
-  /** A message that may still get continuation lines, which PostgreSQL indents by a tab. */
+  /** A message that may still get continuation lines, which PostgreSQL indents with a tab. */
   #message: { fields: object; lines: string[] } | null = null;
   #timer: NodeJS.Timeout | undefined;
 
@@ -26,7 +27,7 @@ export class ServerLog {
     this.#log = log;
   }
 
-  /** Takes the next piece of text, which may end in the middle of a line. */
+  /** Adds the next piece of text, which may end in the middle of a line. */
   write(text: string): void {
     const lines = (this.#unfinished + text).split('\n');
     this.#unfinished = (lines.pop() ?? '').slice(0, LONGEST_LINE_CHARS);
@@ -70,7 +71,7 @@ export class ServerLog {
 }
 
 /**
- * ERROR in the service's log means that a person must act: the server gave up, or the disk is full
+ * In the service's log, ERROR means that a person must act: the server gave up, or the disk is full
  * or broken. The error of a statement is reported to its sender, so here it is only a detail.
  */
 function levelOf(severity: string, sqlState: string, message: string): Level | undefined {

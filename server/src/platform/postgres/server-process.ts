@@ -32,14 +32,14 @@ export type ServerProcess = {
   stop(): Promise<void>;
 };
 
-/** Must allow for crash recovery, which reads at most a few gigabytes of log. */
+/** Must allow for crash recovery, which reads a few gigabytes of log at most. */
 const READY_TIMEOUT_MS = 600_000;
 const STILL_STARTING_MS = 10_000;
 const POLL_MS = 10;
 const STRAY_CHECK_MS = 1_000;
 const FAST_SHUTDOWN_MS = 10_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
-/** After the server's end its last lines may still be in the pipe. */
+/** After the server has ended, its last lines may still be in the pipe. */
 const LAST_LINES_MS = 200;
 
 /**
@@ -100,8 +100,8 @@ function spawnServer(
     env: programEnvironment,
     cwd: '/',
     stdio: ['ignore', 'ignore', 'pipe'],
-    // A separate process group: Ctrl-C in a terminal must reach only the service, which then drains
-    // while the database is still running.
+    // A separate process group, because Ctrl-C in a terminal must reach only the service, which
+    // then drains while the database is still running.
     detached: true,
   });
   const outputEnded = once(child.stderr, 'close').catch(() => undefined);
@@ -152,7 +152,7 @@ function spawnServer(
 /**
  * A SIGTERM from outside, such as one to every process of a container, makes the server refuse new
  * connections until the last one is closed, which never happens with a pool. The server is stopped
- * at once instead, so that the supervisor restarts it.
+ * immediately instead, so that the supervisor restarts it.
  */
 async function endStrayShutdown(cluster: string, child: ChildProcess): Promise<void> {
   const file = await readPostmasterFile(cluster);

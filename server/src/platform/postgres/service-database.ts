@@ -1,4 +1,6 @@
-/** The service's role and database inside the embedded server, and the first sessions with them. */
+/**
+ * The service's role and database inside the embedded server, and the first sessions that use them.
+ */
 import { Client } from 'pg';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { PASSWORD_FILE } from './password.ts';
@@ -32,7 +34,8 @@ export async function ensureDatabase(connection: EmbeddedConnection): Promise<vo
   if (!rows[0]?.role) {
     const password = client.escapeLiteral(connection.password);
     await client.query(`create role ${ROLE} login createdb password ${password}`);
-    // Reading statistics and ending sessions of its own databases are part of operating them.
+    // Operating the service's databases includes reading their statistics and ending their
+    // sessions.
     await client.query(
       `grant pg_monitor, pg_checkpoint, pg_signal_backend, pg_signal_autovacuum_worker to ${ROLE}`,
     );
@@ -59,7 +62,8 @@ async function connect(connection: EmbeddedConnection): Promise<Client & AsyncDi
     connectionTimeoutMillis: 10_000,
     query_timeout: 60_000,
   });
-  // The running query reports a lost connection; without a listener it would also end the process.
+  // The running query reports a lost connection. Without this listener, it would also end the
+  // process.
   client.on('error', () => undefined);
   try {
     await client.connect();

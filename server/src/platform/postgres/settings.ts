@@ -17,7 +17,7 @@ const defaultSettings: ServerSettings = {
   maintenance_work_mem: '64MB',
   effective_cache_size: '512MB',
   autovacuum_max_workers: 2,
-  // Few processes: parallel queries share two workers, asynchronous reads two more.
+  // Few processes: parallel queries share two workers, asynchronous I/O uses two more.
   max_worker_processes: 4,
   max_parallel_workers: 2,
   max_logical_replication_workers: 0,
@@ -28,9 +28,9 @@ const defaultSettings: ServerSettings = {
   // No replication, but enough log for an online backup of the files, which 'minimal' rules out.
   wal_level: 'replica',
   max_wal_senders: 0,
-  // The log that may be kept here while the archive's place is unavailable.
+  // Maximum log kept here while the archive is unavailable.
   max_slot_wal_keep_size: '4GB',
-  // Recovery after a kill reads at most this much log, and must finish within seconds.
+  // Recovery after a kill reads at most this much log, because it must finish within seconds.
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',
   track_io_timing: true,
@@ -38,7 +38,9 @@ const defaultSettings: ServerSettings = {
   log_timezone: 'UTC',
 };
 
-/** Default settings that older servers do not know, with the first major version that does. */
+/**
+ * Default settings that older servers do not know, with the first major version that knows them.
+ */
 const knownSince: Readonly<Record<string, number>> = { io_method: 18, io_workers: 18 };
 
 /** Settings that durability depends on, with PostgreSQL's names and values. */
@@ -46,7 +48,7 @@ const durableSettings: ServerSettings = {
   fsync: true,
   full_page_writes: true,
   synchronous_commit: true,
-  // After a page write has failed, a second attempt must not report success.
+  // After a failed page write, a second attempt must not report success.
   data_sync_retry: false,
   restart_after_crash: true,
   zero_damaged_pages: false,
@@ -66,7 +68,7 @@ function fixedSettings(socketFolder: string): ServerSettings {
     log_destination: 'stderr',
     log_line_prefix: '%b[%p] %e ',
     lc_messages: 'C',
-    // Statements can contain data of viewers and customers, which does not belong in a log.
+    // Statements can contain data of viewers and customers, which does not belong in logs.
     log_min_error_statement: 'panic',
     log_parameter_max_length_on_error: 0,
   };
@@ -89,8 +91,8 @@ export function settingArguments(
 }
 
 /**
- * Asks the running server, in a session like the service's, for the effective values: overrides,
- * and settings of the role or the database, can differ from the command line.
+ * Asks the running server, in a session like the service's, for the effective values: overrides and
+ * settings of the role or the database can differ from the command line.
  *
  * @throws {EmbeddedPostgresError} naming each setting that would break durability
  */

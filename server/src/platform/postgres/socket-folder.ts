@@ -12,7 +12,7 @@ export const SOCKET_PORT = 5432;
 /** The kernel's limit is 104 bytes on macOS and 108 on Linux. */
 const LONGEST_SOCKET_PATH_BYTES = 100;
 
-/** The socket and the lock file that the server keeps beside it. */
+/** The socket, and the lock file that the server keeps next to it. */
 export function socketFiles(folder: string): readonly [socket: string, lock: string] {
   const socket = join(folder, `.s.PGSQL.${SOCKET_PORT}`);
   return [socket, `${socket}.lock`];
@@ -32,10 +32,11 @@ export function socketFolderOf(dataDirectory: string): string {
 
 /**
  * Creates the folder, private to the account, and returns its path: inside the data directory, or
- * under the system's temporary folder if the socket's path would be too long. There the name is
+ * in the system's temporary folder if the socket's path would be too long. There, its name is
  * derived from the data directory, so that the next run finds the same folder.
  *
- * @throws {EmbeddedPostgresError} if the folder in the temporary folder belongs to another user
+ * @throws {EmbeddedPostgresError} if that folder already exists in the temporary folder and belongs
+ * to another user
  */
 export async function prepareSocketFolder(
   dataDirectory: string,
@@ -47,8 +48,8 @@ export async function prepareSocketFolder(
     await mkdir(folder, { mode: 0o700 });
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-    // Anyone may have created this folder in the temporary folder, and its owner could put a socket
-    // of their own there and receive our queries.
+    // Anyone may have created this folder in the temporary folder. Its owner could put their own
+    // socket there and receive our queries.
     const found = await lstat(folder);
     if (!found.isDirectory() || (found.uid !== owner && found.uid !== processUid())) {
       throw new EmbeddedPostgresError(

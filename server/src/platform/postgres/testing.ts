@@ -18,7 +18,7 @@ import type { EmbeddedConnection } from './service-database.ts';
 import { clusterProcesses, readPostmasterFile } from './leftovers.ts';
 
 export const isRoot = process.getuid?.() === 0;
-/** The user 'nobody' of most systems. */
+/** The user 'nobody' on most systems. */
 export const ORDINARY_UID = 65_534;
 
 export const silentLog = pino({ level: 'silent' });
@@ -80,7 +80,7 @@ type Service = AsyncDisposable & {
 
 /**
  * Starts a service process on the directory, optionally as another user or through another command.
- * Disposing of it leaves neither the process nor its server.
+ * Disposing of it ends the process and its server.
  */
 export async function startService(
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Measures how far projections are behind the log. If a projection's partitions differ, the last
- * one counts.
+ * Measures how far projections are behind the log. If a projection's partitions differ, the one
+ * furthest behind counts.
  */
 import type { Db } from '../database/database.ts';
 import type { Backlog, EventLog, LogEntry, LogPosition } from '../event-log/event-log.ts';

@@ -1,8 +1,8 @@
 /**
  * The lanes of one process. Partitions of a projection at the same position form one lane, so a
  * process that holds all of them writes as little as if there were no partitions. Partitions taken
- * over from another process are usually elsewhere; their lane catches up and is then merged with
- * the others.
+ * over from another process are usually at another position; their lane catches up and is then
+ * merged with the others.
  */
 import type { EventLog, LogEntry, LogPosition } from '../event-log/event-log.ts';
 import type { Lane } from './lanes.ts';
@@ -99,7 +99,11 @@ export class LaneSet<Event extends LogEntry> {
     );
   }
 
-  /** Merges lanes that have written up to the same position. @returns whether there were any */
+  /**
+   * Merges lanes that have written up to the same position.
+   *
+   * @returns whether there were any
+   */
   joinTwins(): boolean {
     const twins = this.#lanes.filter(
       (lane) => lane.run.isReady && lane.run.collected.blocks === 0 && this.hasTwin(lane),

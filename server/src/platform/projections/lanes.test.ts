@@ -41,7 +41,7 @@ describe('projections on one log', () => {
   });
 
   test('never go back: the farthest continues, the others come to the same position', () => {
-    // The reader that is behind got there later, so comparing their times would not help.
+    // The lane that is behind was read later, so comparing times would not help.
     const behind = laneAt(between('3:3:', 2_000));
     const ahead = laneAt(between('9:9:', 1_000));
     const lanes = [behind, ahead];

@@ -1,7 +1,7 @@
 /**
- * The paths of several projections along one log. Lanes at the same position share reads. A lane
- * that failed or was rebuilt reads alone until it has caught up: it reads exactly to the position
- * that the others have reached, and continues with them.
+ * The progress of several projections along one log. Lanes at the same position share reads. A lane
+ * that failed or was rebuilt reads alone until it has caught up: it reads exactly up to the
+ * position that the others have reached, and then continues with them.
  */
 import type { EventLog, LogEntry, LogPosition } from '../event-log/event-log.ts';
 import type { Pace } from './pace.ts';
@@ -11,7 +11,7 @@ export type Lane<Event> = { readonly run: ProjectionRun<Event>; readonly pace: P
 
 type Compare = EventLog<LogEntry>['compare'];
 
-/** Lanes by position, those furthest behind first. */
+/** Groups lanes by position, those furthest behind first. */
 export function groupLanes<Event>(
   lanes: readonly Lane<Event>[],
   compare: Compare,
@@ -34,7 +34,7 @@ function orderOf(order: ReturnType<Compare>): number {
   return order === 'after' ? 1 : 0;
 }
 
-/** Whether a group has reached a position at which others are. */
+/** Whether a group has reached the position of other lanes. */
 export function hasJoined<Event>(
   group: readonly Lane<Event>[],
   lanes: readonly Lane<Event>[],

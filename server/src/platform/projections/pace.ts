@@ -1,7 +1,7 @@
 /**
- * When a projection writes. After a pause, at once: an event is visible a few milliseconds after
- * its response. Under load, the next pass collects for about as long as the previous one took, so
- * passes grow with the load and each row is written less often.
+ * Decides when a projection writes. After a pause, it writes immediately, so an event is visible a
+ * few milliseconds after its response. Under load, the next pass collects for about as long as the
+ * previous one took, so passes grow with the load and each row is written less often.
  */
 const minMs = 150;
 const maxFreshMs = 500;
@@ -18,9 +18,9 @@ export class Pace {
   #delayMs = 0;
   #failedOver: string | null = null;
   #failedAt = 0;
-  /** A pass is written at this many events at the latest, which limits its memory. */
+  /** A pass is written once it has collected this many events, which limits its memory. */
   readonly maxEvents: number;
-  /** Maximum blocks of a page: one at a time after a failure, to identify the faulty one. */
+  /** Maximum number of blocks on a page: one after a failure, to identify the faulty block. */
   maxBlocks = allBlocks;
 
   constructor(maxDuty: number) {
@@ -40,7 +40,7 @@ export class Pace {
     return performance.now() >= this.#retryAt;
   }
 
-  /** Records that a pass was written up to the block `sequence`, and took `durationMs`. */
+  /** Records that a pass up to the block `sequence` was written, and that it took `durationMs`. */
   written(durationMs: number, sequence: number): void {
     const max = this.#maxDuty === 1 ? maxFreshMs : maxStaleMs;
     const restMs = Math.min(Math.max(durationMs / this.#maxDuty, minMs), max);
@@ -53,8 +53,9 @@ export class Pace {
   }
 
   /**
-   * Records that a pass failed whose last block was `sequence`. @returns the delay before the next
-   * attempt, and whether the cause differs from the last one
+   * Records a failed pass whose last block was `sequence`.
+   *
+   * @returns the delay before the next attempt, and whether the cause differs from the last one
    */
   failed(sequence: number, over: string): { delayMs: number; isNews: boolean } {
     this.#failedAt = Math.max(this.#failedAt, sequence);

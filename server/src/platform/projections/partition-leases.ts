@@ -1,9 +1,9 @@
 /**
  * The partitions that a process works on. Each process that works on projections holds a presence
  * lease and claims its share of the partitions: 16 for one process, 8 for each of two. A process
- * with more than its share releases the rest, and one with less claims free ones. After a kill, the
- * leases of the killed process expire together with its presence, and the others share its
- * partitions.
+ * with more than its share releases the excess, and one with less claims free partitions. After a
+ * kill, the leases of the killed process expire together with its presence, and the others share
+ * its partitions.
  */
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Db } from '../database/database.ts';
@@ -26,21 +26,21 @@ export function leaseOf(partition: number): string {
 export type HeldPartitions = {
   /** Ascending. */
   readonly partitions: readonly number[];
-  /** False if another process was first to claim partitions that this one needs. */
+  /** False if another process was first to claim partitions that this process needs. */
   readonly isSettled: boolean;
 };
 
 export class PartitionLeases {
   readonly #holderId = randomUUID();
   readonly #leaseMs: number;
-  /** The result of the last settled claim; null if there was more to claim. */
+  /** The last claim, if it was settled. Null if there was more to claim. */
   #settled: HeldPartitions | null = null;
 
   constructor(leaseMs: number) {
     this.#leaseMs = leaseMs;
   }
 
-  /** Claims and keeps the share of this process. */
+  /** Claims and keeps this process's share. */
   async claim(db: Db): Promise<HeldPartitions> {
     const settled = this.#settled;
     if (settled !== null && (await this.#keeps(db, settled))) return settled;
@@ -50,8 +50,8 @@ export class PartitionLeases {
   }
 
   /**
-   * Renews all leases. False if something must change: a lease was lost, a process came or went, or
-   * a partition became free.
+   * Renews all leases. Returns false if something must change: a lease was lost, a process joined
+   * or left, or a partition became free.
    */
   async #keeps(db: Db, { partitions }: HeldPartitions): Promise<boolean> {
     const names = [this.#presence, ...partitions.map(leaseOf)];
@@ -86,7 +86,7 @@ export class PartitionLeases {
     });
   }
 
-  /** Releases everything, so that other processes can claim it at once. */
+  /** Releases everything, so that other processes can claim it immediately. */
   async release(db: Db): Promise<void> {
     this.#settled = null;
     const names = [...everyPartition.map(leaseOf), this.#presence];

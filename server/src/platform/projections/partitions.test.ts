@@ -50,7 +50,7 @@ describe('partitions', () => {
       ...(await three.claim(db)).partitions,
     ];
     assert.equal((await left()).length, partitionCount, 'what was released is taken at once');
-    // The third process is gone without releasing its leases.
+    // The third process disappears without releasing its leases.
     await until(
       'the lease of a process that has died to run out',
       async () => (await one.claim(db)).partitions,

@@ -5,7 +5,8 @@
  *
  * 1. The events of one organization are in one partition of a projection, unless the projection
  *    names a key by which they may be divided further. It may do so only if no two of its
- *    partitions read and write back the same row: separate rows, sums, minima and maxima are safe.
+ *    partitions do a read-modify-write on the same row: separate rows, sums, minima and maxima are
+ *    safe.
  * 2. The partition of an event never changes: stored rows depend on the hash and the number of
  *    partitions.
  */
@@ -24,7 +25,7 @@ export function partitionOf(organizationId: string, key = ''): number {
   return (hash ^ (hash >>> 15)) & (partitionCount - 1);
 }
 
-/** 32-bit FNV-1a of the code units of a text. */
+/** 32-bit FNV-1a hash of the UTF-16 code units of a text. */
 function hashText(start: number, text: string): number {
   let hash = start;
   for (let index = 0; index < text.length; index += 1) {

@@ -3,7 +3,9 @@ import type { Metrics } from '../metrics/metrics.ts';
 import { readBacklogs, type BacklogParts } from './backlog.ts';
 import type { PassReport } from './projector.ts';
 
-/** Counts passes of projections, and measures at each scrape how far they are behind the log. */
+/**
+ * Counts the passes of projections, and measures on each scrape how far they are behind the log.
+ */
 export function observeProjections(
   metrics: Metrics,
   parts: BacklogParts,

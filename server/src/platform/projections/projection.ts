@@ -1,16 +1,16 @@
 /**
- * A projection turns the event log into tables. Everything that is ever done to these tables is
- * declared here, and nothing elsewhere lists projections by name. All of them work the same way:
+ * A projection turns the event log into tables. Everything that is done to these tables is declared
+ * here, and no other code lists projections by name. All projections work the same way:
  *
  *   collect(blocks) … collect(blocks) → write(tx) → (committed) → collect(blocks) …
  *                                                 → (failed)    → forget, read again from the log
  *
  * 1. `collect` only changes memory, and its result does not depend on order.
  * 2. `write` runs in the transaction that also moves the position of its partitions (see
- *    partitions.ts), under a lock that lets one process of the cluster write for them. The tables
- *    therefore contain exactly the events of these partitions before the position, whatever is
- *    killed and when.
- * 3. What a writer remembers of the tables is valid as long as it alone writes and all its
+ *    partitions.ts), under a lock that lets one process of the cluster write for them. The
+ *    tables therefore contain exactly the events of these partitions before the position, no matter
+ *    which process is killed when.
+ * 3. A writer's cached table contents are valid as long as it is the only writer and all its
  *    transactions commit. Otherwise the runner calls `forget`.
  * 4. The rows are a function of the set of events: order, repeats and the division of the log into
  *    passes do not matter, so a rebuild gives equal tables.
@@ -22,8 +22,8 @@ export type ProjectionPass = {
   /** The partitions that the pass is written for, ascending. */
   readonly partitions: readonly number[];
   /**
-   * When the newest block of the pass was received, in milliseconds since the Unix epoch, whatever
-   * its partition; 0 if there is none.
+   * When the newest block of the pass was received, in milliseconds since the Unix epoch,
+   * regardless of its partition; 0 if there is none.
    */
   readonly receivedAt: number;
 };
@@ -32,14 +32,18 @@ export type ProjectionWriter<Event> = {
   collect(blocks: readonly LogBlock<Event>[]): void;
   /** Writes what was collected, and starts collecting again. */
   write(tx: Tx, pass: ProjectionPass): Promise<void>;
-  /** Discards what was collected and what it remembers of the tables. */
+  /** Discards collected events and cached table contents. */
   forget(): void;
 };
 
 export type Viewer = { readonly organizationId: string; readonly userId: string };
 export type Item = { readonly organizationId: string; readonly contentId: string };
 
-/** Removes expired rows. @returns how many, at most `limit` */
+/**
+ * Removes expired rows.
+ *
+ * @returns how many, at most `limit`
+ */
 export type Expiry = (tx: Tx, limit: number) => Promise<number>;
 
 /** Methods for rebuilding a projection from the log. */
@@ -58,7 +62,11 @@ export type RebuildPlan =
       }) => Promise<void>;
       /** The same after the log has been read, in the transaction that swaps the tables. */
       readonly keepOld?: (tx: Tx, schema: string, firstDayMs: number) => Promise<void>;
-      /** Converts at most `limit` rows of the copies into their settled form. @returns how many */
+      /**
+       * Converts at most `limit` rows of the copies to their final form.
+       *
+       * @returns how many
+       */
       readonly settle?: (tx: Tx, limit: number) => Promise<number>;
     }
   /**
@@ -73,17 +81,17 @@ export type Projection<Event> = {
   readonly tables: readonly string[];
   readonly createWriter: () => ProjectionWriter<Event>;
   /**
-   * Divides the events of one organization among partitions; without it they are all in one. See
+   * Divides the events of one organization among partitions. Without it, they are all in one. See
    * rule 1 in partitions.ts.
    */
   partitionKey?(event: Event): string;
   /**
-   * Its maximum share of the time. A projection that is expensive and may lag by seconds collects
-   * for longer under load, so it writes each row less often. 1 if it must be fresh.
+   * Maximum share of time spent writing. A projection that is expensive and may lag by seconds
+   * collects for longer under load, so it writes each row less often. 1 if it must be fresh.
    */
   readonly maxDuty: number;
   /**
-   * Removes all rows about one viewer, and removes the viewer from remaining ones. Idempotent. `'no
+   * Removes all rows about one viewer, and removes the viewer from other rows. Idempotent. `'no
    * viewer data'` if no table refers to viewers. @returns the number of removed rows
    */
   readonly eraseViewer: ((tx: Tx, viewer: Viewer) => Promise<number>) | 'no viewer data';

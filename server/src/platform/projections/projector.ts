@@ -5,7 +5,7 @@
  * but on the revisions of the projections' rows: see run.ts.
  *
  * A projection that cannot process a block never skips it. It logs an error with the block's
- * number, and retries after a delay that doubles up to half a minute. The others continue.
+ * number, and retries after a delay that doubles up to half a minute. Other projections continue.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -46,7 +46,7 @@ export type ProjectorOptions<Event extends LogEntry> = {
   readonly projections: readonly Projection<Event>[];
   readonly hints?: Hints;
   readonly onPass?: (report: PassReport) => void;
-  /** Time that other processes wait before they take over; for tests. */
+  /** How long other processes wait before they take over; for tests. */
   readonly leaseMs?: number;
 };
 
@@ -113,15 +113,15 @@ class ProjectorLoop<Event extends LogEntry> {
         const hasMore = await this.#advance();
         if (hasMore) continue;
         const restMs = this.#restMs();
-        // Under load the bell rings continuously. Blocks are read while they are in memory, and
-        // written when it is time.
+        // Under load, the bell rings continuously. Blocks are read while they are in memory, and
+        // written when a write is due.
         if (restMs > 0) await sleep(Math.min(restMs, readMs), signal);
         else if (await this.#bell.wait(this.#pollPace.ms, signal)) this.#pollPace.foundSomething();
         else this.#pollPace.foundNothing();
       }
     } finally {
-      // Another process can continue at once. If the database is unavailable, the leases expire by
-      // themselves.
+      // Lets another process continue immediately. If the database is unavailable, the leases
+      // simply expire.
       await this.#leases.release(db).catch(() => undefined);
     }
   }
@@ -141,7 +141,11 @@ class ProjectorLoop<Event extends LogEntry> {
     this.#claimedAt = performance.now();
   }
 
-  /** Reads and writes one round. @returns whether there is more to do at once */
+  /**
+   * Reads and writes one round.
+   *
+   * @returns whether there is more to do right away
+   */
   async #advance(): Promise<boolean> {
     let hasMore = false;
     const { compare } = this.#options.eventLog;
@@ -152,7 +156,7 @@ class ProjectorLoop<Event extends LogEntry> {
       const page = await this.#read(group, aim);
       if (page === null) continue;
       await this.#collect(group, page);
-      // Beyond this group's aim are the blocks that the others have read.
+      // Blocks beyond this group's target are those that other lanes have already read.
       hasMore ||= !page.isLast || aim !== null;
       // Lanes that have just caught up with others continue with them in the next round.
       if (hasJoined(group, lanes, compare)) break;
@@ -161,7 +165,7 @@ class ProjectorLoop<Event extends LogEntry> {
       lanes.filter((lane) => {
         const { run, pace } = lane;
         if (!run.isReady) return false;
-        // Lanes that are to be merged write, so that they have the same position.
+        // Lanes that are to be merged write first, so that they have the same position.
         if (this.#lanes.hasTwin(lane)) return true;
         if (run.collected.blocks === 0) return false;
         return run.collected.events >= pace.maxEvents || pace.isDue();
@@ -192,7 +196,8 @@ class ProjectorLoop<Event extends LogEntry> {
   }
 
   /**
-   * Yields to the event loop after each block: requests of this process must not wait for a page.
+   * Yields to the event loop after each block, because requests of this process must not wait for a
+   * whole page.
    */
   async #collect(
     group: readonly Lane<Event>[],
@@ -214,7 +219,7 @@ class ProjectorLoop<Event extends LogEntry> {
     }
   }
 
-  /** Concurrently: lanes write different tables, and each mostly waits for the database. */
+  /** Concurrent, because lanes write different tables and mostly wait for the database. */
   async #writeAll(lanes: readonly Lane<Event>[]): Promise<void> {
     const outcomes = await Promise.allSettled(lanes.map((lane) => this.#write(lane)));
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -244,7 +249,7 @@ class ProjectorLoop<Event extends LogEntry> {
     run.reset();
     const isOvertaken = error instanceof OvertakenError || isContention(error);
     if (isOvertaken) {
-      // Expected when two processes alternate, or a rebuild or an erasure intervenes.
+      // Expected when two processes alternate, or when a rebuild or an erasure intervenes.
       log.debug({ err: error, projection }, 'retrying a projection pass');
     } else {
       const { delayMs, isNews } = pace.failed(
@@ -269,7 +274,7 @@ class ProjectorLoop<Event extends LogEntry> {
     this.#options.onPass?.({ projection: projection.name, ...report });
   }
 
-  /** The delay until the next write; none if all lanes have rested. */
+  /** The delay until the next write, or undefined if all lanes are idle. */
   #restMs(): number {
     const ready = this.#lanes.all.filter(({ run }) => run.isReady);
     const rests = ready.map(({ pace }) => pace.untilDueMs());

@@ -1,4 +1,4 @@
-/** The SQL for the rows of `projection`: how far each partition has come. */
+/** The SQL for the rows of `projection`, which hold the progress of each partition. */
 import { sql } from 'kysely';
 import { sendAhead, type Db, type Tx } from '../database/database.ts';
 import type { LogPosition } from '../event-log/event-log.ts';
@@ -24,12 +24,14 @@ export type Progress = {
 
 /**
  * The positions of the partitions of projections, as a relation that statements of features may
- * join. These are the columns that they may rely on.
+ * join. They may rely on these columns only.
  */
 export const projectionRows = sql`
   (select name, partition, position, received_at from projection)`;
 
-/** Returns the positions of these partitions of projections, partitions ascending. */
+/**
+ * Returns the positions of these partitions of projections, in ascending order of the partitions.
+ */
 export async function readProgress(
   db: Db,
   names: readonly string[],
@@ -43,10 +45,10 @@ export async function readProgress(
 }
 
 /**
- * Configures the transaction of a pass. Its commit needs no sync: position and tables are lost
- * together, and can be restored from the log, which is synced. Statements look up thousands of keys
- * in an index each; a generic plan made while a table was empty would read all of it, and would be
- * cached.
+ * Configures the transaction of a pass. Its commit needs no sync, because position and tables are
+ * lost together and can be restored from the log, which is synced. Each statement looks up
+ * thousands of keys in an index; a generic plan made while a table was empty would read the whole
+ * table, and would be cached.
  */
 export async function preparePass(tx: Tx, schema: string | null): Promise<void> {
   await sendAhead(
@@ -67,7 +69,9 @@ export async function setSearchPath(tx: Tx, schema: string): Promise<void> {
   );
 }
 
-/** Locks partitions of a projection: until the transaction ends, nobody else writes for them. */
+/**
+ * Locks partitions of a projection, so that nobody else writes for them until the transaction ends.
+ */
 export async function lockPartitions(
   tx: Tx,
   name: string,
@@ -115,7 +119,9 @@ export async function noteFailure(
 /** Partitions of a projection; default: all. */
 export type Concerned = { readonly name: string; readonly partitions?: readonly number[] };
 
-/** Locks projections in a fixed order: until the transaction ends, nobody writes for them. */
+/**
+ * Locks projections in a fixed order, so that nobody writes for them until the transaction ends.
+ */
 export async function lockProjections(tx: Tx, concerned: readonly Concerned[]): Promise<void> {
   await sql`
     select from projection where (name, partition) in (select * from ${rowsOf(concerned)})
@@ -123,8 +129,8 @@ export async function lockProjections(tx: Tx, concerned: readonly Concerned[]): 
 }
 
 /**
- * Locks projections and makes their writers discard what they remember, because this transaction
- * changes it.
+ * Locks projections and makes their writers discard cached table contents, because this transaction
+ * changes them.
  */
 export async function interruptProjections(tx: Tx, concerned: readonly Concerned[]): Promise<void> {
   await lockProjections(tx, concerned);
@@ -146,15 +152,15 @@ export type ProjectionReport = {
   name: string;
   position: LogPosition | null;
   events: number;
-  /** True while processes hold the leases of all these partitions. */
+  /** True if processes hold the leases of all these partitions. */
   isRun: boolean;
-  /** True while one of them is stuck at a block that it cannot process. */
+  /** True if one of them is stuck at a block that it cannot process. */
   isFailing: boolean;
 };
 
 /**
- * Returns the progress of all projections, or of only one. A projection whose partitions differ has
- * several entries.
+ * Returns the progress of all projections, or of a single one. A projection whose partitions differ
+ * has several entries.
  */
 export async function readProjections(db: Db, only?: string): Promise<ProjectionReport[]> {
   const { rows } = await sql<Omit<ProjectionReport, 'isRun'> & { partitions: number[] }>`

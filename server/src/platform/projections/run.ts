@@ -1,6 +1,6 @@
 /**
- * Partitions of a projection at the same position, on their way along the log: what was read for
- * them, and how much of it is written.
+ * Partitions of a projection at the same position as they move along the log: what was read for
+ * them, and how much of it has been written.
  */
 import type { Db } from '../database/database.ts';
 import type { LogBlock, LogPosition } from '../event-log/event-log.ts';
@@ -8,7 +8,7 @@ import { everyPartition, partitionCount, partitionOf } from './partitions.ts';
 import { isDivided, type Projection, type ProjectionWriter } from './projection.ts';
 import { advanceProjection, lockPartitions, preparePass, type Progress } from './queries.ts';
 
-/** Another process has written for the projection since it was read. */
+/** Another process has written for the projection since its rows were read. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
 
@@ -27,10 +27,10 @@ type RunOptions = {
 export class ProjectionRun<Event> {
   readonly projection: Projection<Event>;
   readonly partitions: readonly number[];
-  /** Everything before it was collected or written. */
+  /** Everything before this position has been collected or written. */
   position: LogPosition;
   /**
-   * Collected but not written yet. Blocks are those of the log, events those of these partitions.
+   * Collected but not yet written. Blocks are those of the log, events those of these partitions.
    */
   collected = { events: 0, blocks: 0, firstSequence: 0, lastSequence: 0, receivedAt: 0 };
   /** False before the first `resume`, and while the contents of its rows are unknown. */
@@ -41,7 +41,7 @@ export class ProjectionRun<Event> {
   /** The revisions last read or written by this run, by partition. */
   readonly #revisions = new Map<number, number>();
 
-  /** @param start of the log */
+  /** @param start the start of the log */
   constructor(
     projection: Projection<Event>,
     start: LogPosition,
@@ -64,7 +64,10 @@ export class ProjectionRun<Event> {
     );
   }
 
-  /** Continues from the rows of its partitions, if they are new. All have the same position. */
+  /**
+   * Continues from the rows of its partitions, if they are new. All rows must have the same
+   * position.
+   */
   resume(rows: readonly Progress[]): void {
     if (this.isAsIn(rows)) return;
     this.reset();
@@ -111,8 +114,8 @@ export class ProjectionRun<Event> {
   /**
    * Writes what was collected, together with the position, in one transaction.
    *
-   * It is not retried like `inTransaction`, because the writer's memory has changed on the way.
-   * After a failure call `reset`, and read from the position in the rows.
+   * Unlike `inTransaction`, this does not retry, because the writer's memory has changed in the
+   * process. After a failure, call `reset` and read from the position in the rows.
    *
    * @throws OvertakenError
    */

@@ -1,4 +1,4 @@
-/** The table of projections: how far each partition has come. */
+/** The table of projections, with the progress of each partition. */
 import type { Generated } from 'kysely';
 import type { Json, NullableTimestamp } from '../database/column-types.ts';
 
@@ -8,7 +8,7 @@ type ProjectionTable = {
   position: Json<unknown>;
   revision: Generated<number>;
   /**
-   * Always equal to the revision. A process of a version without this column does not know
+   * Always equal to the revision. A process of a version without this column does not know about
    * partitions, and may not write.
    */
   fence: Generated<number>;
@@ -16,9 +16,7 @@ type ProjectionTable = {
   received_at: NullableTimestamp;
   generation: Generated<number>;
   failing_since: NullableTimestamp;
-  /**
-   * This column and the next were written by the version before leases had a table of their own.
-   */
+  /** This column and the next were written by the version before leases had a separate table. */
   writer_id: string | null;
   writer_until: NullableTimestamp;
 };

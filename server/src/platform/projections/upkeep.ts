@@ -9,8 +9,8 @@ const rowsAtOnce = 2_000;
 const itemsAtOnce = 100;
 
 /**
- * Removes what projections store about one viewer. Call it after the viewer's events are gone from
- * the log, so that no later pass reads them. Idempotent.
+ * Removes what projections store about one viewer. Must be called after the viewer's events are
+ * gone from the log, so that no later pass reads them. Idempotent.
  *
  * @returns the number of removed rows
  */
@@ -34,10 +34,9 @@ export async function eraseFromProjections<Event>(
 }
 
 /**
- * Removes what projections store about permanently deleted items. It waits for the current pass,
- * and makes writers forget what they have read: later passes read the log without the items and
- * write nothing for them. Items are removed a few per transaction, so that projections never wait
- * for long.
+ * Removes what projections store about permanently deleted items. Waits for the current pass, and
+ * makes writers forget what they have read. Later passes read the log without the items and write
+ * nothing for them. Removes a few items per transaction, so that projections never wait for long.
  */
 export async function purgeFromProjections<Event>(
   db: Db,
@@ -50,7 +49,7 @@ export async function purgeFromProjections<Event>(
     if (purge === 'no items') return [];
     return [{ ...partitionsOf(projection, organizationIds), purge }];
   });
-  // Includes projections without rows about items: their writers may remember some.
+  // Includes projections without rows about items, because their writers may have some in memory.
   const all = projections.map((projection) => partitionsOf(projection, organizationIds));
   if (items.length > 0) await inTransaction(db, (tx) => interruptProjections(tx, all));
   for (let from = 0; from < items.length; from += itemsAtOnce) {

@@ -1,11 +1,12 @@
 /**
- * SQL for claims: renewing them, taking them back and settling them. Times are the database's. A
- * statement that is a transaction by itself takes a `Db`, one that belongs to other writes a `Tx`.
+ * SQL for claims: renewing them, taking them back and settling them. All times are the database's.
+ * A statement that is its own transaction takes a `Db`; a statement that belongs with other writes
+ * takes a `Tx`.
  *
  * Writes find a row by its primary key alone. The fence tests lease_until, which is null in all
- * states but 'running', instead of the state: with statistics from before a flood the planner
- * considers `state = …` more selective than the primary key and reads the flood (41 ms for a claim,
- * not 0.3 ms).
+ * states but 'running', instead of the state: with statistics from before a flood of jobs, the
+ * planner considers `state = …` more selective than the primary key and reads the whole flood (41
+ * ms per claim instead of 0.3 ms).
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
@@ -24,7 +25,7 @@ export async function selectNow(db: Db): Promise<string> {
 
 /**
  * Extends the leases of these claims and returns the ids of those still held. Locked rows are being
- * settled by their own worker: they count as held, and are not waited for.
+ * settled by their own worker, so they count as held without waiting for the lock.
  */
 export async function renewLeases(
   db: Db,
@@ -53,8 +54,8 @@ export type TakenBack = { jobId: number; name: string; attempts: number; worker:
 
 /**
  * running → waiting for at most `limit` jobs whose lease has expired. Takes nothing if the
- * statement arrives more than `withinMs` after `seenAt`, a time of the database: after a hang it
- * would find every lease expired, before the holders could renew them.
+ * statement arrives more than `withinMs` after `seenAt`, a time of the database. After a hang, it
+ * would otherwise find every lease expired before the holders could renew them.
  */
 export async function takeBackExpired(
   db: Db,

@@ -27,19 +27,21 @@ type JobRules<Payload> = {
   readonly concurrency: number;
   /**
    * The field of the payload that holds the id of the item whose files the job writes. The purge of
-   * a deleted item waits for it; a job without it can't write such files.
+   * a deleted item waits for such a job. A job that does not name this field can't write files of
+   * items.
    */
   readonly writesFilesOf?: keyof Payload & string;
   /**
-   * Keeps places free for others: an organization gets another place only while it holds fewer of
-   * this process's places than a quarter of the free ones. One organization thus gets at most a
-   * fifth of all places, the next a fifth of the rest, and so on. For jobs that mostly wait, for
-   * example for the network, so that a process can run many.
+   * Keeps places free for others: an organization gets another place in this process only while it
+   * holds fewer places than a quarter of the free ones. One organization thus gets at most a fifth
+   * of all places, the next one a fifth of the rest, and so on. For jobs that mostly wait, for
+   * example for the network, so that a process can run many of them.
    */
   readonly sharesPlaces?: boolean;
   /**
    * Runs when the job has failed permanently, in the transaction that marks it as failed. Its only
-   * effect must be rows of this transaction. It also runs for a job whose handler never answered.
+   * effect must be rows written in this transaction. It also runs for a job whose handler never
+   * answered.
    */
   readonly onExhausted?: (tx: Tx, payload: Payload, failure: JobFailure) => Promise<void>;
 };
@@ -56,7 +58,7 @@ const namePattern = /^[a-z][a-z0-9_.-]{0,62}$/;
 
 /**
  * Defines a kind of job. Payloads contain ids and small facts, never content. A field added after a
- * release must be optional, because jobs of the previous version may still be in the queue.
+ * release must be optional, because jobs from the previous version may still be queued.
  *
  * @throws RangeError if a limit is missing or out of range
  */
@@ -87,7 +89,10 @@ export function checkWhole(jobName: string, field: string, value: number, most: 
   throw new RangeError(`job ${jobName}: ${field} must be a whole number from 1 to ${most}`);
 }
 
-/** The delay after a failed attempt, limited to 0 to 30 days whatever the policy returns. */
+/**
+ * The delay after a failed attempt, limited to between 0 and 30 days no matter what the policy
+ * returns.
+ */
 export function retryDelayMs(retry: RetryPolicy, attempt: number): number {
   const delayMs = retry.delayMs(attempt);
   if (Number.isNaN(delayMs)) return 0;

@@ -28,7 +28,7 @@ export async function runExhausted(
   }
 }
 
-/** Errors after which the same effect is retried at once. Slow statements are not among them. */
+/** Errors after which the same effect is retried immediately. Slow statements are not included. */
 export function connectionBroke(error: unknown): boolean {
   return isDatabaseAway(error) && !['57014', '55P03', '25P03'].includes(sqlState(error) ?? '');
 }
@@ -38,7 +38,10 @@ export function reasonOf(error: unknown): string {
   return clip(error instanceof Error ? error.message : String(error));
 }
 
-/** Limits the text to 2,000 characters and removes NUL, which PostgreSQL's text cannot hold. */
+/**
+ * Limits the text to 2,000 characters and removes NUL, which a text column in PostgreSQL cannot
+ * hold.
+ */
 export function clip(reason: string): string {
   return reason.replaceAll('\0', '').slice(0, longestReason);
 }

@@ -10,8 +10,8 @@ export type JobAnswer =
   | { readonly outcome: 'skipped'; readonly reason: string }
   | { readonly outcome: 'failed'; readonly reason: string; readonly retryable: boolean }
   /**
-   * The media storage is unavailable. The attempt is not counted: an outage must not fail waiting
-   * jobs.
+   * The media storage is unavailable. The attempt is not counted, because an outage must not make
+   * waiting jobs fail.
    */
   | { readonly outcome: 'outage'; readonly reason: string };
 
@@ -21,14 +21,14 @@ export function skipped(reason: string): JobAnswer {
   return { outcome: 'skipped', reason };
 }
 
-/** A failure that is not retryable fails the job permanently. A throw is retryable. */
+/** A failure that is not retryable fails the job permanently. An exception is retryable. */
 export function failed(reason: string, options: { retryable: boolean }): JobAnswer {
   return { outcome: 'failed', reason, retryable: options.retryable };
 }
 
 export type AbortKind = 'timeout' | 'lease_lost' | 'shutdown';
 
-/** The reason of a handler's aborted signal. */
+/** The reason of an aborted handler signal. */
 export class JobAbortedError extends Error {
   override readonly name = 'JobAbortedError';
   readonly kind: AbortKind;
@@ -39,7 +39,7 @@ export class JobAbortedError extends Error {
   }
 }
 
-/** This attempt no longer holds the claim: nothing of its final effect was written. */
+/** This attempt no longer holds the claim, and its final effect was not written. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
@@ -54,8 +54,8 @@ export type JobContext = {
   readonly signal: AbortSignal;
   readonly log: Logger;
   /**
-   * Writes the final effect and removes the job in one transaction, at most once. While the
-   * database is unavailable it retries, so the effect must have no trace outside the transaction.
+   * Writes the final effect and removes the job in one transaction, at most once. Retries while the
+   * database is unavailable, so the effect must have no side effects outside the transaction.
    *
    * @throws LeaseLostError if another worker has claimed the job, or the attempt is over
    * @throws whatever the effect throws; the attempt then still holds the job
@@ -80,7 +80,10 @@ export type HandledJob = {
   exhausted(tx: Tx, payload: unknown, failure: JobFailure): Promise<void>;
 };
 
-/** A stored payload that does not match its schema: from another version, or written by hand. */
+/**
+ * A stored payload that does not match its schema, because it is from another version or was
+ * written by hand.
+ */
 export class PayloadError extends Error {
   override readonly name = 'PayloadError';
 }

@@ -42,7 +42,7 @@ export type AttemptResult = { readonly outcome: AttemptOutcome; readonly reason:
 export type JobRunOptions = {
   readonly db: Db;
   readonly log: Logger;
-  /** Time that a handler may keep running after its signal has aborted. */
+  /** How long a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
   /** Aborts when the process cannot wait for the database any longer. */
   readonly patience: AbortSignal;
@@ -53,7 +53,10 @@ const exhaustionTries = 5;
 const databaseRetryMs = 250;
 /** Delay before a job retries after a storage outage. */
 const outageDelayMs = 15_000;
-/** Maximum settlements that run into a statement or lock timeout before the attempt is given up. */
+/**
+ * Maximum number of settlements that may hit a statement or lock timeout before the attempt is
+ * given up.
+ */
 const maxSlowWrites = 3;
 
 export class JobRun {
@@ -63,12 +66,12 @@ export class JobRun {
   readonly #aborter = new AbortController();
   /** The finish transaction in progress; it is awaited even if the handler does not await it. */
   #finishing: Promise<void> | null = null;
-  /** A finish may have reached COMMIT without an answer (invariant 7). */
+  /** A finish may have reached COMMIT without a response (invariant 7). */
   #inDoubt = false;
   #finished = false;
   #finishFailure: string | null = null;
   #lost = false;
-  /** The handler has timed out or returned: from now on only the settlement writes. */
+  /** The handler has timed out or returned. From now on, only the settlement may write. */
   #closed = false;
 
   constructor(claim: ClaimedJob, job: HandledJob, options: JobRunOptions) {
@@ -77,12 +80,12 @@ export class JobRun {
     this.#options = options;
   }
 
-  /** Aborts the handler's signal; the first reason counts. */
+  /** Aborts the handler's signal. Only the first reason counts. */
   abort(kind: AbortKind): void {
     if (!this.#aborter.signal.aborted) this.#aborter.abort(new JobAbortedError(kind));
   }
 
-  /** Called by the heartbeat. While a fenced write is in flight, that write decides instead. */
+  /** Called by the heartbeat. A fenced write in flight decides instead. */
   leaseIsGone(): void {
     if (this.#finishing !== null || this.#finished || this.#closed) return;
     this.#lost = true;
@@ -109,7 +112,7 @@ export class JobRun {
     }
   }
 
-  /** The handler's answer, or a failure if it throws or overruns its time. */
+  /** The handler's answer, or a failure if it throws or exceeds its time. */
   async #answer(): Promise<JobAnswer> {
     const timer = setTimeout(() => this.abort('timeout'), this.#job.timeoutMs);
     const answered = new AbortController();
@@ -136,7 +139,7 @@ export class JobRun {
         finish: (effect) => this.#finishOnce(effect),
       });
       await this.#finishing;
-      // A handler that ignores the failure of its finish must not remove the job by its answer.
+      // If a handler ignores the failure of its finish, its answer must not remove the job.
       const overlooked = answer.outcome === 'done' && !this.#finished ? this.#finishFailure : null;
       return overlooked === null ? answer : failed(overlooked, { retryable: true });
     } catch (error) {
@@ -183,12 +186,12 @@ export class JobRun {
         throw error;
       })
       .finally(() => (this.#finishing = null));
-    // A handler may never await its finish.
+    // A handler might never await its finish.
     this.#finishing = awaitedLater(finishing);
     return finishing;
   }
 
-  /** Removes the row first: its lock then keeps all others away until COMMIT. */
+  /** Removes the row first, because its lock then keeps all others away until COMMIT. */
   async #finish(effect: (tx: Tx) => Promise<void>): Promise<void> {
     for (;;) {
       if (this.#closed || this.#lost) throw new LeaseLostError('the attempt is over');
@@ -211,7 +214,7 @@ export class JobRun {
   }
 
   /**
-   * Finds out whether an earlier write of this claim, whose answer was lost, has committed
+   * Finds out whether an earlier write of this claim has committed although its response was lost
    * (invariant 7).
    */
   async #doubtfulWrite(): Promise<'removed' | 'moved' | 'nothing'> {
@@ -251,7 +254,7 @@ export class JobRun {
     return rescheduleClaimed(this.#options.db, this.claim, retry);
   }
 
-  /** Marks the job as failed together with onExhausted, or without it if that keeps failing. */
+  /** Marks the job as failed together with onExhausted, or without it if it keeps failing. */
   async #fail(reason: string): Promise<AttemptResult> {
     const { db, log } = this.#options;
     const result: AttemptResult = { outcome: 'failed', reason };
@@ -277,7 +280,8 @@ export class JobRun {
   }
 
   /**
-   * Writes a settlement and retries while the database is unavailable, which the fence makes safe.
+   * Writes a settlement and retries while the database is unavailable, which is safe because of the
+   * fence.
    */
   async #persist(result: AttemptResult, write: () => Promise<boolean>): Promise<AttemptResult> {
     for (let slowWrites = 0; ;) {

@@ -1,8 +1,8 @@
 /**
  * SQL that adds and claims jobs; the writes of claim holders are in `claim-queries.ts`. The states
- * and their transitions are in `queue.ts`. Times are the database's. A statement that is a
- * transaction by itself takes a `Db`, to cost one round trip; one that belongs to other writes
- * takes a `Tx`.
+ * and their transitions are in `queue.ts`. All times are the database's. A statement that is its
+ * own transaction takes a `Db`, so that it costs one round trip; a statement that belongs with
+ * other writes takes a `Tx`.
  */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../database/database.ts';
@@ -12,7 +12,7 @@ export type ClaimedJob = Claim & {
   readonly name: string;
   readonly organizationId: string;
   readonly payload: unknown;
-  /** This attempt's number; above the maximum if earlier ones never answered. */
+  /** The number of this attempt. It exceeds the maximum if earlier attempts never answered. */
   readonly attempt: number;
   /** Why the latest attempt failed. */
   readonly lastError: string | null;
@@ -23,8 +23,7 @@ export type ClaimedJob = Claim & {
 };
 
 /**
- * The jobs as a relation that statements of features may join. These are the columns that they may
- * rely on.
+ * The jobs as a relation that statements of features may join. They may rely on these columns only.
  */
 export const jobRows = sql`(select organization_id, name, state, payload from job)`;
 
@@ -40,8 +39,8 @@ export type NewJob = {
 };
 
 /**
- * Adds a job; null if a live job has its unique key. If another transaction is just removing such a
- * job, the insert waits for that transaction, so no job is lost in between.
+ * Adds a job. Returns null if a live job has its unique key. If another transaction is about to
+ * remove such a job, the insert waits for that transaction, so no job is lost in between.
  */
 export async function insertJob(tx: Tx, job: NewJob): Promise<number | null> {
   const { rows } = await sql<{ job_id: number }>`
@@ -78,7 +77,7 @@ export async function selectWaitingNames(db: Db, names: readonly string[]): Prom
   return rows.map((row) => row.name);
 }
 
-/** Maximum organizations that one claim compares. */
+/** Maximum number of organizations that one claim compares. */
 export const claimWindow = 300;
 
 type ClaimRow = {
@@ -104,14 +103,14 @@ type ClaimRequest = {
 };
 
 /**
- * The claim. `line` steps from organization to organization with one index probe each, never over
- * the jobs of one; `heads` looks up each one's oldest job and running jobs; `chosen` locks the
- * first that nobody else is claiming. Two concurrent claims may choose the same organization; they
- * get different jobs.
+ * The claim. `line` steps from organization to organization with one index probe each, and never
+ * scans the jobs of an organization. `heads` looks up the oldest job and the running jobs of each
+ * organization. `chosen` locks the first job that nobody else is claiming. Two concurrent claims
+ * may choose the same organization; they get different jobs.
  *
- * Rejected: `order by` over a window of all waiting jobs, which reads every one of them (54 ms of
- * execution with 100,000 waiting, against 0.3 ms); the oldest due job of all, with which one
- * organization with many jobs hides all others.
+ * Rejected: `order by` over a window of all waiting jobs, which reads every one of them (54 ms with
+ * 100,000 waiting jobs, instead of 0.3 ms); and taking the oldest due job overall, which lets one
+ * organization with many jobs hide all others.
  */
 export function claimStatement({ name, after, worker, leaseMs, except }: ClaimRequest) {
   return sql<ClaimRow>`
@@ -176,7 +175,7 @@ export type ClaimResult = {
  * waiting → running for one job of the lowest rank: of the organization with the fewest running
  * jobs of this name; on a tie, the one whose latest turn is the longest ago; among those without a
  * turn, the one whose job has the earliest place. Compares at most `claimWindow` organizations,
- * namely those after `after`, except `except`.
+ * those after `after`, without those in `except`.
  */
 export async function claimJob(db: Db, claim: ClaimRequest): Promise<ClaimResult> {
   const row = (await claimStatement(claim).execute(db)).rows[0];

@@ -81,7 +81,7 @@ class FaultyLine {
     this.#cut = false;
   }
 
-  /** Simulates a stopped server: sent data is kept, and nothing is answered. */
+  /** Simulates a stopped server: sent data is kept, but never answered. */
   hold(): void {
     this.#held = true;
     for (const socket of this.#sockets) socket.pause();
@@ -211,7 +211,7 @@ test('terminating all connections again and again loses and doubles nothing (1, 
   await using two = start(work);
   for (let n = 0; n < 8; n += 1) {
     await pause(120, 'some work is done between two losses');
-    // The pool may hand out a connection whose end nobody has noticed yet.
+    // The pool may hand out a connection that has ended without being noticed yet.
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`
       .execute(db)

@@ -4,7 +4,7 @@ import { inTransaction, type Db } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
 import type { JobState } from './tables.ts';
 
-/** The number of jobs of one name and state. */
+/** The number of jobs with a given name and state. */
 export type QueueStat = {
   readonly name: string;
   readonly state: JobState;
@@ -17,14 +17,14 @@ export type QueueStat = {
   readonly oldestDueAgeMs: number;
 };
 
-/** Counting stops here for each name and state, so that statistics stay cheap in a flood. */
+/** Counting stops here for each name and state, so that statistics stay cheap during a flood. */
 export const maxCounted = 100_000;
 
 /**
  * The queue by name and state; pairs without a job are absent. Reads at most the counted rows.
  *
- * The planner is forced to walk the index, because it assumes that all names have equally many
- * jobs: beside one name with 600,000 it would read the whole table for each of the others.
+ * The planner is forced to walk the index, because it assumes that all names have the same number
+ * of jobs: if one name has 600,000 jobs, it would read the whole table for each of the others.
  */
 export async function queueStats(db: Db): Promise<QueueStat[]> {
   return inTransaction(db, async (tx) => {

@@ -249,7 +249,7 @@ describe('finish', () => {
     const job = noteJob('note');
     const errors: unknown[] = [];
     const handler = handle(job, async (_, context) => {
-      // Simulates another worker's claim, as after an outage longer than the lease.
+      // Simulates a claim by another worker, as after an outage longer than the lease.
       await sql`update job set claim_id = gen_random_uuid()`.execute(db);
       await context
         .finish((tx) => writeEffect(tx, 'must not be'))

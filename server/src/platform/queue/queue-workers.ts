@@ -38,9 +38,9 @@ export type QueueTiming = {
   readonly takeBackEveryMs: number;
   /** Polling interval for due jobs, with 20 % jitter. A nudge ends the wait. */
   readonly pollEveryMs: number;
-  /** Time that a handler may keep running after its signal has aborted. */
+  /** How long a handler may keep running after its signal has aborted. */
   readonly graceMs: number;
-  /** Time that a shutdown waits for the database beyond `graceMs`. */
+  /** How long a shutdown waits for the database beyond `graceMs`. */
   readonly patienceMs: number;
 };
 
@@ -59,9 +59,9 @@ export type QueueWorkersOptions = {
   readonly log: Logger;
   readonly hints?: Hints;
   /**
-   * A name that at most one living process has at a time, as guaranteed by the caller, for example
-   * as the owner of a locked data directory. At startup, jobs of an earlier process with this name
-   * are reclaimed without waiting for their leases. Default: a unique name.
+   * A name that at most one live process has at a time. The caller guarantees this, for example as
+   * the owner of a locked data directory. At startup, jobs of an earlier process with this name are
+   * reclaimed without waiting for their leases. Default: a unique name.
    */
   readonly exclusiveName?: string;
   readonly tracing?: Tracing | null;
@@ -107,7 +107,7 @@ class Workers implements QueueWorkers {
   #stopping = false;
   #tookBackOwn: boolean;
   #inTrouble = false;
-  /** In monotonic time. Initialized to the start, because the database was not seen before. */
+  /** In monotonic time. Initialized to the start, because the database has not been seen before. */
   #lastTroubleAt = performance.now();
 
   constructor(options: QueueWorkersOptions) {
@@ -169,7 +169,7 @@ class Workers implements QueueWorkers {
       const claim = await claimJob(this.#options.db, { name: job.name, after, ...by, except });
       this.#claimAfter.set(job.name, claim.nextAfter);
       if (claim.job !== null) this.#start(job, claim.job);
-      // The organizations before `after` have not been checked: the next round starts with them.
+      // The organizations before `after` have not been checked, so the next round starts with them.
       else if (claim.nextAfter === '' && after === '') return;
     }
   }
@@ -262,7 +262,7 @@ class Workers implements QueueWorkers {
     for (const run of runs) if (!held.has(run.claim.claimId)) run.leaseIsGone();
   }
 
-  /** Invariant 5: after an outage, lease holders get one renewal interval to return. */
+  /** Invariant 5: after an outage, lease holders get one renewal interval to renew. */
   #mayTakeBack(): boolean {
     const { renewEveryMs } = this.#timing;
     return performance.now() - this.#lastTroubleAt > renewEveryMs + retryAfterTroubleMs;

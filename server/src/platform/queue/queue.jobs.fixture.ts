@@ -5,7 +5,7 @@ import type { Tx } from '../database/database.ts';
 import { defineJob, type Job } from './job-definition.ts';
 import type { QueueTiming } from './queue-workers.ts';
 
-/** Short enough for tests, in the proportions of the defaults. */
+/** Short enough for tests, but in the same proportions as the defaults. */
 export const quickTiming: QueueTiming = {
   leaseMs: 2_000,
   renewEveryMs: 400,
@@ -17,7 +17,7 @@ export const quickTiming: QueueTiming = {
 
 export type Note = { note: string };
 
-/** A job whose name states its purpose; onExhausted writes the note with the reason. */
+/** A job whose name states its purpose. onExhausted writes the note with the reason. */
 export function noteJob(
   name: string,
   rules: {

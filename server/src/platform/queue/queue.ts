@@ -30,25 +30,25 @@
  *      that must happen once (the final effect, onExhausted) are in the transaction of such a
  *      write, so they happen at most once, and a holder that has lost its claim leaves no trace.
  *   2. A job has at most one claim. Two handlers can overlap only if a holder was cut off from
- *      the database for longer than its lease while another worker was not; it learns of the loss
- *      at its first contact, and by invariant 1 only one of the two has an effect. A holder is not
- *      stopped merely because it cannot renew: during a database outage nobody else can claim.
+ *      the database for longer than its lease while another worker was not. The holder learns of
+ *      the loss at its first contact, and by invariant 1 only one of the two has an effect. A holder
+ *      is not stopped just because it cannot renew: nobody else can claim during a database outage.
  *   3. Attempts are counted by the claim, before the handler runs. A job whose process dies each
  *      time runs out of attempts; the next claim then runs onExhausted, not the handler. A failing
  *      onExhausted is retried up to five times; then the job is marked as failed without it.
  *   4. Only now() of the database decides which jobs are due and which leases have expired.
  *   5. While the database is reachable, a holder renews often enough to keep its lease. A worker
- *      takes expired leases back only after it has itself reached the database without trouble for
- *      longer than a renewal interval, so that after an outage the holders come first; and a take
- *      back that was in flight during a hang takes nothing.
+ *      takes back expired leases only after it has reached the database without errors for longer
+ *      than a renewal interval, so that holders can renew first after an outage. A take back that
+ *      was in flight during a hang takes nothing.
  *   6. A claim takes a job of the lowest rank. Among those it prefers the organization with the
  *      fewest running jobs of the name, then the one whose latest turn is the longest ago, then the
  *      job with the earliest place. Concurrent claims may not see each other's job as running yet.
- *      For a kind that shares places, an organization gets one of a process only while it holds
- *      fewer there than a quarter of the free ones.
- *   7. A connection lost during COMMIT leaves a doubt that is resolved by the row, never by a
- *      guess: the fenced write is sent again, waits for the row's lock if the first still runs,
- *      and finds the row either still its own (nothing was written) or gone (all was written).
+ *      For a kind that shares places, an organization gets another place of a process only while
+ *      it holds fewer places there than a quarter of the free ones.
+ *   7. If a connection is lost during COMMIT, the row shows whether it succeeded: the fenced write
+ *      is sent again, waits for the row's lock if the first write is still running, and finds the
+ *      row either still claimed (nothing was written) or gone (everything was written).
  *   8. A live job is unique by (name, organization, unique key).
  *
  * Dead workers are known by name only if the caller guarantees unique names (`exclusiveName`).
@@ -67,15 +67,15 @@ export type EnqueueOptions = {
   /** When the job is due, by the database's clock. Default: now. */
   readonly runAt?: Date;
   /**
-   * Nothing is added while a live job of this name and organization has the same key, whether
-   * scheduled, waiting or running. A running one may already have read the state that it works on.
+   * Nothing is added while a live job with this name and organization (scheduled, waiting or
+   * running) has the same key. A running job may already have read the state that it works on.
    */
   readonly uniqueKey?: string;
-  /** Jobs of a lower rank go before all others of their name. Default: 0. */
+  /** Jobs with a lower rank are claimed before all others with their name. Default: 0. */
   readonly rank?: number;
   /**
-   * Expected run time. Within an organization the job is ordered as if it were due this much later,
-   * so short jobs overtake long ones, but no job waits forever. Default: 0.
+   * Expected run time. Within an organization, the job is ordered as if it were due this much
+   * later, so short jobs overtake long ones, but no job waits forever. Default: 0.
    */
   readonly expectedMs?: number;
 };

@@ -3,7 +3,7 @@ const shareOfFree = 1 / 4;
 
 /**
  * The organizations that hold their share of a process's places for one kind of job, so that the
- * rest is left to others. `holders` has one entry for each occupied place.
+ * rest is left for others. `holders` has one entry for each occupied place.
  */
 export function holdersOfShares(places: number, holders: readonly string[]): string[] {
   const share = (places - holders.length) * shareOfFree;

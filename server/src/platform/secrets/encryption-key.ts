@@ -2,7 +2,7 @@
  * The key that encrypts secrets in the database, and the check that it is the right one.
  *
  * The first start creates a key and stores a check value: a known text, sealed with the key. Every
- * later start opens it, so a lost or swapped key is found at the start rather than months later by
+ * later start opens it, so a lost or swapped key is detected at startup rather than months later by
  * the first webhook that can't be signed.
  */
 import { rm } from 'node:fs/promises';
@@ -55,8 +55,9 @@ async function makeKey(db: Db, dataDir: string): Promise<Vault> {
 }
 
 /**
- * Stores the check value if there is none. @returns null if the existing one was made with another
- * key
+ * Stores the check value if there is none.
+ *
+ * @returns null if the existing one was made with another key
  */
 async function keepCheck(db: Db, key: Buffer, known: Buffer | null): Promise<Vault | null> {
   const vault = createVault(key);
@@ -88,7 +89,10 @@ async function storeCheck(db: Db, sealed: Buffer): Promise<Buffer> {
   });
 }
 
-/** Whether a database older than the check value may contain secrets: a service has run on it. */
+/**
+ * Whether a database from before check values existed may contain secrets, because a service has
+ * run on it.
+ */
 async function isInUse(db: Db): Promise<boolean> {
   const { rows } = await sql`select from signing_key limit 1`.execute(db);
   return rows.length > 0;

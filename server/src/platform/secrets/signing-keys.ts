@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Db } from '../database/database.ts';
 
-/** Signs short values; the result is the same in every process of a cluster. */
+/** Signs short values. The result is the same in every process of a cluster. */
 export type Signer = {
   /** The first `bytes` bytes of HMAC-SHA256; from 8 to 32. */
   sign(data: Buffer | string, bytes: number): Buffer;
@@ -15,7 +15,7 @@ export type Signer = {
 /** Shorter ones could be guessed, and an empty one would match anything. */
 const shortestSignatureBytes = 8;
 
-/** The signer of the given name; its key is created on first use and kept in the database. */
+/** The signer with the given name. Its key is created on first use and kept in the database. */
 export async function loadSigner(db: Db, name: string): Promise<Signer> {
   await db
     .insertInto('signing_key')
@@ -27,7 +27,7 @@ export async function loadSigner(db: Db, name: string): Promise<Signer> {
     .select('secret')
     .where('name', '=', name)
     .executeTakeFirstOrThrow();
-  // A key object is five times faster than raw bytes, which would be converted at each call.
+  // A key object is five times faster than raw bytes, which would be converted on each call.
   const key = createSecretKey(secret);
   const sign = (data: Buffer | string, bytes: number) =>
     createHmac('sha256', key).update(data).digest().subarray(0, bytes);

@@ -7,7 +7,7 @@ import { base64Bytes } from '../settings/config-values.ts';
 import { sync } from '../storage/durable.ts';
 
 export type Vault = {
-  /** `context` binds the ciphertext to its place: it opens only with the same text. */
+  /** `context` binds the ciphertext to its place: it can only be opened with the same text. */
   seal(plain: string, context: string): Buffer;
   /** @throws Error if the bytes were sealed with another key or context, or are damaged */
   open(sealed: Buffer, context: string): string;
@@ -43,7 +43,7 @@ export function createVault(key: Buffer): Vault {
 
 /**
  * The encryption key: `REELFEED_ENCRYPTION_KEY`, otherwise the file `encryption.key` of the data
- * directory, which the first start creates. Any number of processes may call it concurrently: all
+ * directory, which the first start creates. Any number of processes may call this concurrently; all
  * get the same key.
  *
  * @throws ConfigurationError if the given key, or the one in the file, is malformed
@@ -81,8 +81,8 @@ async function readKeyFile(file: string): Promise<Buffer | null> {
 }
 
 /**
- * The file gets its name once its content is on disk: a kill at any point leaves the complete key
- * or none, and of several processes the first to name its file wins.
+ * The file gets its name only once its content is on disk. A kill at any point leaves the complete
+ * key or none, and if several processes do this, the first to name its file wins.
  */
 async function createKeyFile(file: string): Promise<Buffer> {
   const draft = `${file}.${randomBytes(6).toString('hex')}`;

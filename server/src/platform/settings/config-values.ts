@@ -101,7 +101,7 @@ export function origins(): Parser<readonly string[]> {
   };
 }
 
-/** libpq would take any other text for the name of a database on some other host. */
+/** libpq would interpret any other text as the name of a database on another host. */
 export function postgresUrl({ severalHosts = true } = {}): Parser<string> {
   return (raw) => {
     const value = raw.trim();
@@ -212,10 +212,10 @@ const durationUnitsMs: Record<string, number> = {
 };
 
 /**
- * Ten years: longer than any sensible setting, and short enough that every computed date is valid.
+ * Ten years: longer than any sensible setting, but short enough that every computed date is valid.
  */
 const longestDuration = '3650d';
-/** A bit less than the limit of Node's timers, 2^31 - 1 ms; a longer timer fires at once. */
+/** Slightly less than the limit of Node's timers, 2^31 - 1 ms. A longer timer fires immediately. */
 export const longestTimer = '24d';
 
 /**

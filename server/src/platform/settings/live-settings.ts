@@ -1,4 +1,4 @@
-/** Settings, some of which can change while the service runs. */
+/** Settings, some of which can change while the service is running. */
 import { isDeepStrictEqual } from 'node:util';
 import type { SettingTable, SettingValues } from './settings.ts';
 
@@ -9,7 +9,7 @@ export type ReloadReport = {
 };
 
 export type LiveSettings<Table extends SettingTable> = {
-  /** Reloadable settings are getters: destructuring one captures its current value. */
+  /** Reloadable settings are getters, so destructuring one captures its current value. */
   readonly values: SettingValues<Table>;
   /** Adopts the reloadable values from newly read settings. */
   replace(next: SettingValues<Table>): ReloadReport;

@@ -12,7 +12,7 @@ export type Setting<T> = {
   /** Shown in the documentation if it differs from the declared default. */
   readonly fallback: string;
   readonly about: string;
-  /** Secrets are never printed, and may be given as a file by `<NAME>_FILE`. */
+  /** Secrets are never printed, and may be given in a file named by `<NAME>_FILE`. */
   readonly secret?: true;
   /**
    * SIGHUP applies a new value, so code that uses it must read it from the configuration each time.
@@ -70,7 +70,7 @@ export function readSettings<Table extends SettingTable>(
  * The environment, overridden by the lines of the file that it names: systemd may have put older
  * lines of the same file into the environment.
  *
- * @throws ConfigurationError for a file that can't be read, or a line that is no setting
+ * @throws ConfigurationError for a file that can't be read, or a line that is not a setting
  */
 function withEnvFile(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const file = env[envFileVariable];
@@ -100,7 +100,7 @@ function readRaw(env: NodeJS.ProcessEnv, definition: Setting<unknown>, problems:
   try {
     const content = readFileSync(file, 'utf8').trim();
     // An empty file is a secret that has not been written yet. Ignoring it could, for example,
-    // start the embedded database instead of the one that holds the data.
+    // start the embedded database instead of connecting to the one that holds the data.
     if (content === '') problems.push(`${definition.env}_FILE: the file ${file} is empty`);
     return content;
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * The back ends of the storage besides the disk, by the scheme of their URLs. A new one needs a
- * folder beside this file, an entry here, and its settings in `storage-settings.ts`.
+ * folder next to this file, an entry here, and its settings in `storage-settings.ts`.
  */
 import type { Parser } from '../settings/config-values.ts';
 import type { StorageConfig } from './open-storage.ts';
@@ -19,7 +19,7 @@ export type BackEnd = {
   ) => Promise<Storage>;
 };
 
-/** A bucket or whatever the back end calls it, and the prefix of all keys in it. */
+/** A bucket, or the back end's equivalent, and the prefix of all keys in it. */
 export type BucketPlace = { readonly bucket: string; readonly prefix: string };
 export type StoragePlace = BucketPlace & { readonly scheme: string };
 

@@ -1,4 +1,4 @@
-/** The part of the conformance suite about publishing folders and adding to them. */
+/** The part of the conformance suite about publishing folders and adding files to them. */
 import assert from 'node:assert/strict';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -21,7 +21,7 @@ import type { Storage } from './storage.ts';
 import { KeyTakenError, PrefixMissingError, UnsafeSourceError } from './storage-errors.ts';
 
 export function folderTests(openStorage: OpenStorage): void {
-  test('a folder is published whole, listed, and removed whole', async (t) => {
+  test('a folder is published, listed and removed as a whole', async (t) => {
     const storage = await openStorage(t);
     const files = { 'master.m3u8': 'm', 'v0/0.ts': 'zero', 'v0/1.ts': 'one' };
     await putFiles(storage, t, 'org/item/attempt-1', files);
@@ -44,7 +44,7 @@ export function folderTests(openStorage: OpenStorage): void {
     assert.deepEqual(await listKeys(storage, ''), ['org/other']);
   });
 
-  test('a published prefix is refused and stays as it was', async (t) => {
+  test('publishing to a used prefix fails and changes nothing', async (t) => {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { a: '1' });
     await assert.rejects(putFiles(storage, t, 'item', { a: '2', b: '2' }), KeyTakenError);
@@ -55,7 +55,7 @@ export function folderTests(openStorage: OpenStorage): void {
     assert.equal(await readText(storage, 'item/a'), '3');
   });
 
-  test('what a killed writer left is not published, and is completed by publishing again', async (t) => {
+  test('leftovers of a killed writer are not published, and publishing again completes them', async (t) => {
     const storage = await openStorage(t);
     const files = Object.fromEntries(['a', 'b', 'c', 'd'].map((name) => [name, name]));
     const killed = failingAfter(storage, 2);
@@ -103,7 +103,7 @@ export function folderTests(openStorage: OpenStorage): void {
 export function additionTests(openStorage: OpenStorage, showsPartialPuts: boolean): void {
   const skip = showsPartialPuts ? 'the server shows a part of what is being put' : false;
 
-  test('further files join a prefix, and those named last replace the old ones', async (t) => {
+  test('files are added to a prefix, and files named in `last` replace the old ones', async (t) => {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { 'master.m3u8': 'one rung', 'v0/0.ts': '0' });
     await addFiles(
@@ -118,7 +118,7 @@ export function additionTests(openStorage: OpenStorage, showsPartialPuts: boolea
     assert.equal(await readText(storage, 'item/v1/deep/1.ts'), '2');
   });
 
-  test('a repeated addition completes the first, as after a crash', async (t) => {
+  test('repeating an addition after a crash completes it', async (t) => {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { master: '1' });
     for (const master of ['2', '3']) {
@@ -128,14 +128,14 @@ export function additionTests(openStorage: OpenStorage, showsPartialPuts: boolea
     assert.equal(await readText(storage, 'item/v1/0.ts'), '3');
   });
 
-  test('the manifest names the old and the new files', async (t) => {
+  test('the manifest names old and new files', async (t) => {
     const storage = await openStorage(t);
     await putFiles(storage, t, 'item', { master: '1', a: '1' });
     await addFiles(storage, t, 'item', { master: '2', b: '2' }, ['master']);
     assert.deepEqual(await readManifest(storage, 'item'), { files: ['a', 'b', 'master'] });
   });
 
-  test('a folder from before there were manifests gets one', async (t) => {
+  test('a folder published before manifests existed gets one', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'item/master', '1');
     await addFiles(storage, t, 'item', { master: '2', 'v1/0.ts': '2' }, ['master']);
@@ -158,7 +158,7 @@ export function additionTests(openStorage: OpenStorage, showsPartialPuts: boolea
     assert.deepEqual(await listKeys(storage, ''), []);
   });
 
-  test('nothing is added to a prefix that is not there, or without its last file', async (t) => {
+  test('nothing is added to a missing prefix, or if a file named in `last` is missing', async (t) => {
     const storage = await openStorage(t);
     await assert.rejects(addFiles(storage, t, 'item', { a: '1' }, ['a']), PrefixMissingError);
     await putFiles(storage, t, 'item', { a: '1' });
@@ -167,7 +167,7 @@ export function additionTests(openStorage: OpenStorage, showsPartialPuts: boolea
   });
 
   test(
-    'while a prefix gets a new master, no reader sees one that names absent files',
+    'while a prefix gets a new master, no reader sees one that refers to absent files',
     { skip },
     async (t) => {
       const storage = await openStorage(t);

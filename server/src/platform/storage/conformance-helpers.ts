@@ -88,7 +88,9 @@ export function facadeOf(storage: Storage): Storage {
   };
 }
 
-/** A storage whose `putMany` fails after storing `count` files, as if its process were killed. */
+/**
+ * A storage whose `putMany` fails after storing `count` files, as if its process had been killed.
+ */
 export function failingAfter(storage: Storage, count: number): Storage {
   return {
     ...facadeOf(storage),

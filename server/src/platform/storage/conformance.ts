@@ -42,7 +42,7 @@ export function storageConformance(
 }
 
 function fileTests(openStorage: OpenStorage): void {
-  test('a file comes back with its bytes, size and times, and its work file is gone', async (t) => {
+  test('a stored file has its bytes, size and times, and its work file is gone', async (t) => {
     const storage = await openStorage(t);
     const before = Date.now();
     const received = await putBytes(storage, 'a/b/clip.mp4', 'hello');
@@ -55,14 +55,14 @@ function fileTests(openStorage: OpenStorage): void {
     await assert.rejects(readFile(received), { code: 'ENOENT' });
   });
 
-  test('a storage that works passes its check and a trial, which leaves nothing', async (t) => {
+  test('a working storage passes its check and a trial, which leaves no objects', async (t) => {
     const storage = await openStorage(t);
     await storage.check();
     await tryStorage(storage);
     assert.deepEqual(await Array.fromAsync(storage.list('')), []);
   });
 
-  test('what is absent, or a prefix, is null; removing it does nothing', async (t) => {
+  test('absent objects and prefixes are null, and removing them does nothing', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'a/file', 'x');
     for (const key of ['nothing', 'a', 'a/nothing', 'a/file/below']) {
@@ -76,7 +76,7 @@ function fileTests(openStorage: OpenStorage): void {
     assert.equal(await readText(storage, 'a/file'), 'x');
   });
 
-  test('a replaced file has another etag, and a reader of the old one keeps its bytes', async (t) => {
+  test('a replaced file has a new etag, and a reader of the old one keeps its bytes', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'key', 'old');
     const old = await storage.read('key');
@@ -90,7 +90,7 @@ function fileTests(openStorage: OpenStorage): void {
     assert.equal(await storage.head('key'), null);
   });
 
-  test('a stream is stored like a file, and one that breaks off stores nothing', async (t) => {
+  test('a stream is stored like a file, and an interrupted one stores nothing', async (t) => {
     const storage = await openStorage(t);
     await storage.put('stream', Readable.from([Buffer.from('one '), Buffer.from('two')]));
     assert.equal(await readText(storage, 'stream'), 'one two');
@@ -109,7 +109,7 @@ function fileTests(openStorage: OpenStorage): void {
     assert.equal(await readFile(local, 'utf8'), 'kept');
   });
 
-  test('a file larger than one part of an upload comes back as it was', async (t) => {
+  test('a file larger than one part of an upload is stored unchanged', async (t) => {
     const storage = await openStorage(t);
     const bytes = randomBytes(18 * 2 ** 20);
     const local = path.join((await workFolder(storage, t)).path, 'large');
@@ -121,7 +121,7 @@ function fileTests(openStorage: OpenStorage): void {
     assert.ok(bytes.equals(await buffer(read.stream)));
   });
 
-  test('a materialized file stays readable after its key was removed', async (t) => {
+  test('a materialized file stays readable after its key is removed', async (t) => {
     const storage = await openStorage(t);
     const { path: folder } = await workFolder(storage, t);
     await putBytes(storage, 'x/source.mp4', 'bytes');
@@ -161,7 +161,7 @@ function pieceTests(openStorage: OpenStorage): void {
   const texts = async (storage: Storage, pieces: readonly Piece[]) =>
     (await buffer(joined(storage, pieces))).toString();
 
-  test('pieces hold what was flushed, and another writer goes on behind them', async (t) => {
+  test('pieces hold flushed bytes, and another writer continues after them', async (t) => {
     const storage = await openStorage(t);
     const first = storage.openPieces('pieces', []);
     assert.deepEqual(await first.flush(false), []);
@@ -185,7 +185,7 @@ function pieceTests(openStorage: OpenStorage): void {
     await assert.rejects(storage.join('again', three));
   });
 
-  test('a piece that is the whole of its object is joined, and stays when the piece goes', async (t) => {
+  test('a piece that is a whole object can be joined, and the result outlives the piece', async (t) => {
     const storage = await openStorage(t);
     await using writer = storage.openPieces('pieces', []);
     await writer.write(Buffer.from('whole'));
@@ -207,7 +207,7 @@ function pieceTests(openStorage: OpenStorage): void {
 }
 
 function joinTests(openStorage: OpenStorage): void {
-  test('parts are joined in the order given, by whichever process, and stay', async (t) => {
+  test('any process can join parts in the given order, and the parts are kept', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'parts/0', 'one ');
     await putBytes(storage, 'parts/4', '');
@@ -221,7 +221,7 @@ function joinTests(openStorage: OpenStorage): void {
     assert.equal(await readText(storage, 'joined'), '');
   });
 
-  test('without one of its parts, nothing is joined', async (t) => {
+  test('nothing is joined if a part is missing', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'parts/0', 'one');
     await assert.rejects(storage.join('joined', ['parts/0', 'parts/3']), /parts\/3/);
@@ -234,7 +234,7 @@ function joinTests(openStorage: OpenStorage): void {
 }
 
 function rangeTests(openStorage: OpenStorage): void {
-  test('ranges are clipped to the file and refused behind its end', async (t) => {
+  test('ranges are clipped to the file and rejected beyond its end', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'ten', '0123456789');
     const cases: [ByteRange, string, number][] = [
@@ -268,7 +268,7 @@ function rangeTests(openStorage: OpenStorage): void {
     }
   });
 
-  test('an empty file is readable, and no range of it is', async (t) => {
+  test('an empty file is readable, but has no readable range', async (t) => {
     const storage = await openStorage(t);
     await putBytes(storage, 'empty', '');
     assert.equal(await readText(storage, 'empty'), '');
@@ -278,7 +278,7 @@ function rangeTests(openStorage: OpenStorage): void {
 }
 
 function keyTests(openStorage: OpenStorage): void {
-  test('keys that could leave the root, or mean something elsewhere, are refused', async (t) => {
+  test('keys that could escape the root, or mean something elsewhere, are rejected', async (t) => {
     const storage = await openStorage(t);
     const long = 'a'.repeat(201);
     const signing = { expiresInMs: 1_000, contentType: 'text/csv', contentDisposition: 'inline' };

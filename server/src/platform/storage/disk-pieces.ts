@@ -1,4 +1,4 @@
-/** Bytes that are stored while they arrive, in one file that grows; see `Storage.openPieces`. */
+/** Bytes that are stored as they arrive, in one growing file; see `Storage.openPieces`. */
 import { open, rm, type FileHandle } from 'node:fs/promises';
 import { inFolderOf, syncFolders } from './disk-put.ts';
 import { writeAll } from './receive.ts';
@@ -13,7 +13,7 @@ export class DiskPieces implements PieceWriter {
   #writtenBytes = 0;
   #durableBytes = 0;
 
-  /** `place` is an unused key, together with its path below `objects`. */
+  /** `place` is an unused key and its path below `objects`. */
   constructor(
     objects: string,
     place: { readonly key: string; readonly target: string },

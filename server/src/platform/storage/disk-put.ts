@@ -15,13 +15,15 @@ import {
 } from './storage-errors.ts';
 import type { LocalFile } from './storage.ts';
 
-/** The folder of the objects, and the scratch area on its device for sources on another one. */
+/**
+ * The folder of the objects, and a scratch area on the same device for sources on other devices.
+ */
 export type DiskPlace = { readonly objects: string; readonly scratch: Scratch };
 
-/** A local file, its key, and the path of the key below `Place.objects`. */
+/** A local file, its key, and the path of the key below `DiskPlace.objects`. */
 export type PlacedFile = LocalFile & { readonly key: string; readonly target: string };
 
-/** Another writer may prune an empty parent between its creation and its use. */
+/** Another writer may remove an empty parent between its creation and its use. */
 const maxTries = 6;
 
 /** See `Storage.putMany`. */
@@ -82,9 +84,8 @@ export async function inFolderOf<T>(target: string, work: () => Promise<T>): Pro
 }
 
 /**
- * Syncs each folder between the objects' root and the files, deepest first. It syncs all of them,
- * not only those created by this call: another writer may have just created one and not synced it
- * yet.
+ * Syncs each folder between the objects' root and the files, deepest first. Includes folders that
+ * this call did not create, because another writer may have just created one and not synced it yet.
  */
 export async function syncFolders(
   { objects }: Pick<DiskPlace, 'objects'>,
@@ -99,7 +100,8 @@ export async function syncFolders(
   }
   const deepestFirst = [...folders].toSorted((a, b) => b.length - a.length);
   for (const folder of [...deepestFirst, objects]) {
-    // A missing folder was emptied and pruned in the meantime, so it contains no name to preserve.
+    // A missing folder has been emptied and removed in the meantime, so there is no name in it to
+    // preserve.
     await sync(folder).catch(absentAsNull);
   }
 }

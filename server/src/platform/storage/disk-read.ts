@@ -7,7 +7,7 @@ import type { ByteRange, StoredFile, StoredRead } from './storage.ts';
 
 /** The description of a file for readers. */
 export function describe(key: string, stats: BigIntStats): StoredFile {
-  // A replaced file has another inode, so its tag differs even within one tick of the clock.
+  // A replaced file has a different inode, so its tag differs even within one tick of the clock.
   const tag = [stats.ino, stats.size, stats.mtimeNs].map((part) => part.toString(36)).join('-');
   return {
     key,

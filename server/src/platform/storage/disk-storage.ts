@@ -75,7 +75,7 @@ class DiskStorage implements Storage {
   async read(key: string, range?: ByteRange, signal?: AbortSignal): Promise<StoredRead | null> {
     const location = this.#locate(key);
     signal?.throwIfAborted();
-    // No published file is a link, so any link here was created by somebody else.
+    // No published file is a link, so any link here was created by something else.
     const flags = constants.O_RDONLY | constants.O_NOFOLLOW;
     const handle = await open(location, flags).catch(absentAsNull);
     if (handle === null) return null;
@@ -131,7 +131,7 @@ class DiskStorage implements Storage {
     return new DiskPieces(this.#objects, { key, target: this.#locate(key) }, held);
   }
 
-  /** Adds a hard link for a piece that is the whole of its file, which needs no copy. */
+  /** Adds a hard link for a piece that is an entire file, which avoids a copy. */
   async #linkWhole(
     [part, ...more]: readonly (string | Piece)[],
     placed: { key: string; target: string },
@@ -176,7 +176,7 @@ class DiskStorage implements Storage {
   ): Promise<string | null> {
     const location = this.#locate(key);
     signal?.throwIfAborted();
-    // Many keys share a last segment, such as `source.mp4`; programs look at the extension.
+    // Many keys share a last segment, such as `source.mp4`, and programs look at the extension.
     const target = path.join(localFolder, randomUUID() + path.extname(location));
     const stats = await lstat(location).catch(absentAsNull);
     if (stats?.isFile() !== true) return null;
@@ -208,7 +208,7 @@ class DiskStorage implements Storage {
   }
 }
 
-/** Depth first with one open folder per level; skips entries that vanish during the listing. */
+/** Depth first, with one open folder per level. Skips entries that vanish during the listing. */
 async function* listBelow(
   folder: string,
   prefix: string,

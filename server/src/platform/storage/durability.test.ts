@@ -14,7 +14,7 @@ const run = promisify(execFile);
 const storageModule = new URL('./disk-storage.ts', import.meta.url).href;
 const foldersModule = new URL('./folders.ts', import.meta.url).href;
 
-/** A test is skipped, never failed, if a tool is missing or not permitted here. */
+/** A test is skipped rather than failed if a tool is missing or not permitted here. */
 function works(command: string, ...args: string[]): boolean {
   return spawnSync(command, args, { stdio: 'ignore' }).status === 0;
 }
@@ -38,14 +38,14 @@ function program(root: string, body: string): string[] {
   return [process.execPath, '--input-type=module', '-e', script];
 }
 
-/** The traced calls in order, each as its name and the paths it concerned. */
+/** The traced calls in order, each with its name and the paths that it concerned. */
 async function trace(folder: string, command: string[]): Promise<string[]> {
   const output = path.join(folder, 'trace');
   const calls = 'write,pwrite64,fsync,fdatasync,rename,renameat,renameat2';
   await run('strace', ['-f', '-y', '-s', '40', '-e', `trace=${calls}`, '-o', output, ...command]);
   const lines = (await readFile(output, 'utf8')).split('\n');
   // A call interrupted by another thread is written in two lines. Its position is that of the
-  // second, but only the first one has the arguments.
+  // second, but only the first has the arguments.
   const begun = new Map<string, string>();
   return lines.flatMap((line) => {
     const [, thread = '', call = ''] = /^(\d+)\s+(.*)$/.exec(line) ?? [];

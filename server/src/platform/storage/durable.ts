@@ -12,7 +12,7 @@ const maxFolderEntries = 100_000;
 
 /**
  * Each sync occupies one of the process's few file-system threads until the disk responds, so a
- * large folder must leave some for others.
+ * large folder must leave some for other work.
  */
 const maxParallel = 2;
 
@@ -27,9 +27,9 @@ export async function sync(fileOrFolder: string): Promise<void> {
 }
 
 /**
- * Creates `folder` and its missing parents, not durably yet. Does not use the recursive `mkdir`,
- * which reports ENOTDIR both if another process removes a parent at that moment and if a file is in
- * the way.
+ * Creates `folder` and its missing parents, without syncing them. Does not use the recursive
+ * `mkdir`, which reports ENOTDIR both if another process removes a parent at that moment and if a
+ * file is in the way.
  */
 export async function makeFolder(folder: string): Promise<void> {
   try {
@@ -73,8 +73,8 @@ export async function listTree(root: string, signal?: AbortSignal): Promise<stri
 }
 
 /**
- * Runs `work` for each item, at most `parallel` at a time. Starts no more after a failure or an
- * abort.
+ * Runs `work` for each item, at most `parallel` at a time. Starts no more work after a failure or
+ * an abort.
  */
 export async function forEachOf<T>(
   items: readonly T[] | AsyncGenerator<T>,

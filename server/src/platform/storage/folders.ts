@@ -8,7 +8,7 @@
  *    manifest is complete until its removal begins. A prefix without one was left by a killed
  *    writer; publishing again completes it.
  * 2. A prefix has one writer at a time: callers publish under a unique name.
- * 3. Files that join a published prefix are durable before the files that refer to them change.
+ * 3. Files added to a published prefix are durable before the files that refer to them change.
  */
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -42,8 +42,8 @@ export type PublishOptions = {
 };
 
 /**
- * Publishes a local folder, whose files may be gone afterwards. FFmpeg's output is not trusted to
- * be free of links.
+ * Publishes a local folder, whose files may be gone afterwards. The folder is checked for links,
+ * because FFmpeg's output is not trusted.
  *
  * @throws KeyTakenError if something is already published there
  * @throws UnsafeSourceError for a folder that is empty or contains anything but plain files and
@@ -75,7 +75,7 @@ export async function publishFolder(
  * all others are durable, so that no reader follows a dangling reference. Running it again after a
  * crash completes it.
  *
- * @throws PrefixMissingError if nothing is published there, or it is removed in the meantime
+ * @throws PrefixMissingError if nothing is published there, or if it is removed in the meantime
  * @throws UnsafeSourceError like `publishFolder`, and if a file of `last` is missing
  */
 export async function addToFolder(

@@ -36,7 +36,7 @@ const writes = {
 
 async function inJob(job: typeof silent, write: () => Promise<void>): Promise<void> {
   const handled = handle(job, async () => {
-    // The rule covers everything that the handler calls, at any time.
+    // The rule covers all code that the handler calls, at any time.
     await new Promise(setImmediate);
     await write();
     return done;

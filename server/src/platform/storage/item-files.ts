@@ -8,7 +8,7 @@ import type { Storage } from './storage.ts';
 
 const itemFolders = ['media/', 'sources/'] as const;
 
-/** A storage in which a job can write files of items only if it declares it. */
+/** A storage in which a job can write files of items only if it declares this. */
 export function guardItemFiles(storage: Storage): Storage {
   const guarded: Pick<Storage, 'put' | 'putMany' | 'join' | 'openPieces'> = {
     async put(key, source, signal) {

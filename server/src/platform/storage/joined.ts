@@ -1,7 +1,11 @@
 /** Reads objects one after another. */
 import type { Piece, Storage } from './storage.ts';
 
-/** The bytes of `parts` in order. @throws Error if one of them is absent or too short */
+/**
+ * The bytes of `parts` in order.
+ *
+ * @throws Error if one of them is absent or too short
+ */
 export async function* joined(
   storage: Pick<Storage, 'read'>,
   parts: readonly (string | Piece)[],

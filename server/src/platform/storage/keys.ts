@@ -1,7 +1,7 @@
 /**
  * Keys name files and prefixes name folders: segments of `[A-Za-z0-9._-]` joined by `/`. A segment
- * never starts with a dot and never contains two in a row, so that no key can escape the root or
- * mean something else on another file system or in a URL.
+ * never starts with a dot and never contains two dots in a row, so no key can escape the root or
+ * mean something different on another file system or in a URL.
  */
 import { InvalidKeyError } from './storage-errors.ts';
 
@@ -12,7 +12,7 @@ const maxKeyLength = 512;
 const maxSegmentLength = 200;
 const maxSegments = 16;
 
-/** Describes the problem of one name inside a key, or returns null if it is valid. */
+/** Describes the problem with one segment of a key, or returns null if it is valid. */
 export function segmentProblem(name: string): string | null {
   if (name === '') return 'an empty segment';
   if (name.length > maxSegmentLength)

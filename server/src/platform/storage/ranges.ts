@@ -2,7 +2,7 @@ import { RangeNotSatisfiableError } from './storage-errors.ts';
 import type { ByteRange } from './storage.ts';
 
 /**
- * The bytes that a range selects from an object of `sizeBytes`; all of them without a range.
+ * The bytes that a range selects from an object of `sizeBytes`, or all bytes without a range.
  *
  * @throws RangeNotSatisfiableError for a range that selects none
  */

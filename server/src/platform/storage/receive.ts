@@ -5,26 +5,26 @@ import { untilAborted } from '../async/until-aborted.ts';
 import { asStorageError, FileTooLargeError, StorageFullError } from './storage-errors.ts';
 
 export type ReceiveOptions = {
-  /** Maximum bytes to accept. One more throws `FileTooLargeError`. */
+  /** Maximum bytes to accept. One more byte throws `FileTooLargeError`. */
   readonly maxBytes: number;
   /** The size announced by the sender. A size that cannot fit is rejected before the first byte. */
   readonly declaredBytes?: number;
-  /** Free bytes that must remain on the device, or `StorageFullError`. Default 0. */
+  /** Free bytes that must remain on the device; otherwise throws `StorageFullError`. Default: 0. */
   readonly minFreeBytes?: number;
-  /** The maximum number of bytes that `onFirstBytes` gets. Default 4,096. */
+  /** The maximum number of bytes that `onFirstBytes` gets. Default: 4,096. */
   readonly headBytes?: number;
   /**
-   * Receives the beginning (all of a shorter file, even an empty one) before anything is written; a
-   * throw rejects the file.
+   * Receives the first bytes (all of a shorter file, even an empty one) before anything is written.
+   * Throwing rejects the file.
    */
   readonly onFirstBytes?: (head: Buffer) => void | Promise<void>;
   /**
-   * Declares that nobody else uses the chunks, so that the memory of each can be freed once it is
-   * copied. Otherwise tens of megabytes would accumulate before garbage collection.
+   * Declares that nobody else uses the chunks, so that each can be freed once it has been copied.
+   * Otherwise tens of megabytes would accumulate before a garbage collection.
    */
   readonly ownsChunks?: boolean;
   /**
-   * Maximum time that bytes wait for a block to fill up, in milliseconds, checked when more bytes
+   * Maximum time, in milliseconds, that bytes wait for a block to fill up, checked when more bytes
    * arrive. Without it, blocks are always filled.
    */
   readonly maxHoldMs?: number;
@@ -38,19 +38,20 @@ export type WrittenFile = {
 };
 
 /**
- * A synced file in the scratch area. Disposing of it removes it, unless a put has moved it away.
+ * A synced file in the scratch area. Disposing of it removes the file, unless a put has moved it
+ * away.
  */
 export type ReceivedFile = WrittenFile & AsyncDisposable;
 
 /**
- * Interval between two checks of the free space. Data is also synced here, so that the last sync of
- * a large file is short and one upload never fills the page cache.
+ * Interval between two checks of the free space. Data is also synced at this interval, so that the
+ * last sync of a large file is short and a single upload never fills the page cache.
  */
 const checkpointBytes = 32 * 2 ** 20;
 
 /**
- * Chunks are combined into one write: TLS chunks have 16 kB, and each write costs a turn of the
- * loop.
+ * Chunks are combined into one write: TLS chunks are 16 kB, and each write costs a turn of the
+ * event loop.
  */
 const writeBytes = 256 * 1024;
 
@@ -90,14 +91,16 @@ export async function receiveFile(
     await handle.close();
     return { path: filePath, sizeBytes, sha256: hash.digest('hex') };
   } catch (error) {
-    // A close can repeat the write's error; the first one is the one to report.
+    // Closing can repeat the error of the write. Only the first error is reported.
     await handle.close().catch(() => undefined);
     await rm(filePath, { force: true });
     throw asStorageError(error);
   }
 }
 
-/** Passes the source on up to `maxBytes`, holding the head back until it is approved. */
+/**
+ * Passes on up to `maxBytes` of the source, holding back the first bytes until they are approved.
+ */
 export async function* checkedChunks(
   source: AsyncIterable<Uint8Array>,
   options: ReceiveOptions,
@@ -125,8 +128,8 @@ export async function* checkedChunks(
 }
 
 /**
- * Combines chunks into blocks of `writeBytes`; the last one may be shorter. A block is valid until
- * the next is requested.
+ * Combines chunks into blocks of `writeBytes`. The last block may be shorter. A block is valid
+ * until the next one is requested.
  */
 export async function* blocksOf(
   chunks: AsyncIterable<Uint8Array>,
@@ -154,8 +157,8 @@ export async function* blocksOf(
 }
 
 /**
- * Frees the memory of a chunk that occupies its whole buffer; others share theirs, as in Node's
- * pool.
+ * Frees the memory of a chunk that occupies its whole buffer. Other chunks share theirs, as in
+ * Node's pool.
  */
 function freeMemory({ buffer, byteLength }: Uint8Array): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0);

@@ -17,13 +17,16 @@ import {
 /** A new empty folder that only this process's user can read. Disposing of it removes it. */
 export type ScratchFolder = AsyncDisposable & { readonly path: string };
 
-/** Appending to a file does not change its folder's time, so this many entries are checked too. */
+/**
+ * Appending to a file does not change its folder's modification time, so this many entries are
+ * checked, too.
+ */
 const maxEntriesAsked = 1_000;
 
 /** A scratch area at `root`, an existing folder that other processes may share. */
 export class Scratch {
   readonly #root: string;
-  /** Paths in use by this process, which no age limit removes. */
+  /** Paths in use by this process, which are never removed because of their age. */
   readonly #held = new Set<string>();
 
   constructor(root: string) {
@@ -76,7 +79,8 @@ export class Scratch {
 
   /**
    * Removes entries that this process doesn't hold and that have not changed for `olderThanMs`, and
-   * returns how many. Other processes share the area, so only age identifies leftovers of a crash.
+   * returns how many. Other processes share the area, so only their age identifies leftovers of a
+   * crash.
    */
   async cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     let removed = 0;

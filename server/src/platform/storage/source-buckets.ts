@@ -1,6 +1,6 @@
 /**
  * Buckets that imports read from with the credentials of the service, as listed in a setting. The
- * service's own media are never among them, because they belong to all organizations.
+ * service's own media are never included, because they belong to all organizations.
  */
 import type { Readable } from 'node:stream';
 import type { StorageConfig } from './open-storage.ts';
@@ -11,11 +11,12 @@ import type { StorageObserver } from './storage.ts';
 export type SourceObject = { readonly sizeBytes: number; readonly stream: Readable };
 
 export type SourceBuckets = {
-  /** Why an `s3://` URL must not be read, as a message for its sender; null if it may. */
+  /** Why an `s3://` URL must not be read, as a message for its sender; null if it may be read. */
   problemOf(url: string): string | null;
 
   /**
-   * Opens an object, whose stream must be read to its end or destroyed; null if it is absent.
+   * Opens an object, whose stream must be read to its end or destroyed. Returns null if it is
+   * absent.
    *
    * @throws StorageUnavailableError, including for insufficient credentials
    */
@@ -30,7 +31,7 @@ export function openSourceBuckets(config: StorageConfig, observe: StorageObserve
   const { importBuckets, mediaUrl } = config;
   const buckets = new Map<string, Bucket>();
   const bucketOf = async (bucket: string): Promise<Bucket> => {
-    // Imported on demand, because the SDK takes memory.
+    // Imported on demand, because the SDK uses a lot of memory.
     const module = await import('./s3/bucket.ts');
     const known = buckets.get(bucket);
     if (known !== undefined) return known;

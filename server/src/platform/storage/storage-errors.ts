@@ -1,6 +1,6 @@
 /** Errors of the storage layer. Absence is `null`, never an error. */
 
-/** A key or prefix that can't name anything; it never reached the disk. */
+/** A key or prefix that can't name anything. It never reaches the disk. */
 export class InvalidKeyError extends Error {
   override readonly name = 'InvalidKeyError';
 
@@ -10,7 +10,7 @@ export class InvalidKeyError extends Error {
   }
 }
 
-/** The device has no room, or would keep less than the configured reserve. */
+/** The device is full, or its free space would fall below the configured reserve. */
 export class StorageFullError extends Error {
   override readonly name = 'StorageFullError';
 
@@ -20,8 +20,8 @@ export class StorageFullError extends Error {
 }
 
 /**
- * The storage is unreachable, or denies the service required access. The message is one sentence
- * for the operator without secrets.
+ * The storage is unreachable, or denies the service the access that it needs. The message is one
+ * sentence for the operator without secrets.
  */
 export class StorageUnavailableError extends Error {
   override readonly name = 'StorageUnavailableError';
@@ -41,7 +41,7 @@ export class KeyTakenError extends Error {
   }
 }
 
-/** Files were to be added to a prefix that isn't published, or no longer is. */
+/** The prefix to which files were to be added isn't published, or no longer is. */
 export class PrefixMissingError extends Error {
   override readonly name = 'PrefixMissingError';
   readonly prefix: string;
@@ -64,7 +64,7 @@ export class UnsafeSourceError extends Error {
   }
 }
 
-/** The requested byte range lies outside the file; `sizeBytes` is for `Content-Range`. */
+/** The requested byte range is outside the file. `sizeBytes` is for `Content-Range`. */
 export class RangeNotSatisfiableError extends Error {
   override readonly name = 'RangeNotSatisfiableError';
   readonly sizeBytes: number;
@@ -92,12 +92,12 @@ export function systemCode(error: unknown): string {
   return typeof error.code === 'string' ? error.code : '';
 }
 
-/** ENOENT, or a path that runs through a file or a link: nothing is stored there. */
+/** ENOENT, or a path that runs through a file or a link. Nothing is stored there. */
 export function isAbsent(error: unknown): boolean {
   return ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(systemCode(error));
 }
 
-/** Handles a rejection: an absent path becomes null, everything else is rethrown. */
+/** Handles a rejection: an absent path becomes null, any other error is rethrown. */
 export function absentAsNull(error: unknown): null {
   if (isAbsent(error)) return null;
   throw error;

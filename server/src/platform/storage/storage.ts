@@ -21,17 +21,17 @@ export type StoredFile = {
   readonly key: string;
   readonly sizeBytes: number;
   readonly modifiedAt: Date;
-  /** A strong validator including its quotes: it changes when the bytes of the key change. */
+  /** A strong validator, including its quotes. It changes when the bytes of the key change. */
   readonly etag: string;
 };
 
-/** `end` is inclusive and may lie beyond the end of the file, as in an HTTP range. */
+/** `end` is inclusive and may be beyond the end of the file, as in an HTTP range. */
 export type ByteRange =
   | { readonly start: number; readonly end?: number }
   | { readonly lastBytes: number };
 
 export type StoredRead = StoredFile & {
-  /** Must be read to its end or destroyed, or its descriptor stays open. */
+  /** Must be read to its end or destroyed. Otherwise its descriptor stays open. */
   readonly stream: Readable;
   /**
    * Reads everything to the beginning of a buffer, as a cheaper alternative to the stream. Absent
@@ -50,25 +50,31 @@ export type LocalFile = { readonly path: string };
 export type Piece = { readonly key: string; readonly sizeBytes: number };
 
 /**
- * Bytes that are stored while they arrive. Disposing of it keeps flushed bytes, and discards the
- * rest.
+ * Bytes that are stored as they arrive. Disposing of it keeps flushed bytes and discards the rest.
  */
 export type PieceWriter = AsyncDisposable & {
-  /** Takes the next bytes; after an error no more are taken. @throws StorageFullError */
+  /**
+   * Takes the next bytes. After an error, no more are taken.
+   *
+   * @throws StorageFullError
+   */
   write(bytes: Uint8Array): Promise<void>;
 
   /**
    * Makes everything taken so far durable, and readable by every process.
    *
    * @param isLast true if no byte follows, which lets a storage merge its pieces
-   * @returns the pieces that now hold all bytes, including those before this writer. Objects that
-   * are no longer among them may be removed
+   * @returns the pieces that now hold all bytes, including those from before this writer. Objects
+   * that are no longer included may be removed
    */
   flush(isLast: boolean): Promise<readonly Piece[]>;
 };
 
 export type JoinOptions = {
-  /** Local free bytes that a join must leave, or `StorageFullError`. Default 0. */
+  /**
+   * Free bytes that must remain on the local device after a join; otherwise throws
+   * `StorageFullError`. Default: 0.
+   */
   readonly minFreeBytes?: number;
 };
 
@@ -88,15 +94,19 @@ export type Storage = {
    */
   readonly maxClockSkewMs: number;
 
-  /** Resolves once the storage has responded. @throws StorageUnavailableError */
+  /**
+   * Resolves once the storage has responded.
+   *
+   * @throws StorageUnavailableError
+   */
   check(signal?: AbortSignal): Promise<void>;
 
   /** Size, time and ETag of an object, or null. A prefix is not an object. */
   head(key: string, signal?: AbortSignal): Promise<StoredFile | null>;
 
   /**
-   * Opens an object, completely or in the given range. A reader keeps its bytes even if the key is
-   * replaced or removed in the meantime.
+   * Opens an object, completely or in the given range. A reader keeps reading the same bytes even
+   * if the key is replaced or removed in the meantime.
    *
    * @throws RangeNotSatisfiableError for a range that starts beyond the end
    */
@@ -110,7 +120,7 @@ export type Storage = {
 
   /**
    * Stores a local file or a stream under `key`, replacing an existing object. A local file may be
-   * gone afterwards. The source of a stream is never destroyed here.
+   * gone afterwards. A stream is never destroyed here.
    *
    * @throws UnsafeSourceError for a path that isn't a plain file
    */
@@ -121,8 +131,8 @@ export type Storage = {
   ): Promise<void>;
 
   /**
-   * Stores many local files, cheaper than one by one. All are durable when it resolves; until then,
-   * and after an error, readers may find any of them.
+   * Stores many local files, which is cheaper than one by one. All are durable when it resolves;
+   * until then, and after an error, readers may find any of them.
    *
    * @throws UnsafeSourceError before anything is stored, for a path that isn't a plain file
    */
@@ -133,8 +143,8 @@ export type Storage = {
 
   /**
    * Concatenates the objects `parts` under `key`. The parts are kept. This supports uploads in many
-   * parts: each part is put by whichever process receives it, the join completes the upload, and
-   * `removePrefix` of the parts aborts it.
+   * parts: any process may put a part, the join completes the upload, and `removePrefix` of the
+   * parts aborts it.
    *
    * @throws Error if a part is absent or too short; nothing is stored then
    */
@@ -159,21 +169,22 @@ export type Storage = {
 
   /**
    * Makes an object available to programs as a file: returns a path inside `localFolder`, or null
-   * if the object is absent. The file is read-only (on a disk it shares the stored bytes) and stays
-   * readable if the key is removed in the meantime.
+   * if the object is absent. The file is read-only (a disk storage shares the stored bytes) and
+   * stays readable if the key is removed in the meantime.
    */
   materialize(key: string, localFolder: string, signal?: AbortSignal): Promise<string | null>;
 
   /**
-   * A URL by which anybody can fetch the object from the storage itself until it expires. Null if
-   * clients cannot reach the storage: then the service sends the bytes. It does not tell whether
-   * the object exists.
+   * A URL with which anyone can fetch the object directly from the storage until the URL expires.
+   * Null if clients cannot reach the storage; the service then sends the bytes itself. Does not
+   * check whether the object exists.
    */
   signedUrl(key: string, options: SignedUrlOptions): Promise<string | null>;
 
   /**
    * Removes leftovers of crashed processes: scratch files, and interrupted puts and removals, that
-   * have not changed for `olderThanMs`. Returns how many. Run it at start and regularly.
+   * have not changed for `olderThanMs`. Returns how many. Should be called at startup and regularly
+   * after that.
    */
   cleanUp(olderThanMs: number, signal?: AbortSignal): Promise<number>;
 };

@@ -12,16 +12,19 @@ export type CertificateFiles = {
 
 export type CertificatePair = {
   readonly context: SecureContext;
-  /** Changes with the certificate. */
+  /** Changes whenever the certificate changes. */
   readonly fingerprint: string;
   readonly expiresAt: Date;
-  /** The names that the certificate is for, such as `DNS:feed.example.com`. */
+  /** The names that the certificate covers, such as `DNS:feed.example.com`. */
   readonly names: string;
 };
 
 export type TlsSettings = { readonly tlsCert: string | null; readonly tlsKey: string | null };
 
-/** @returns null without TLS. @throws ConfigurationError if only one of the two is set */
+/**
+ * @returns null without TLS
+ * @throws ConfigurationError if only one of the two is set
+ */
 export function certificateFiles({ tlsCert, tlsKey }: TlsSettings): CertificateFiles | null {
   if (tlsCert === null && tlsKey === null) return null;
   if (tlsCert !== null && tlsKey !== null) return { certificate: tlsCert, key: tlsKey };

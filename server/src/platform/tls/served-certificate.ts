@@ -1,13 +1,13 @@
 /**
  * The certificate that this process presents to clients. Its files are reread every two seconds, so
- * a new pair is found however it was installed: written in place, renamed, or by changing a
+ * a new pair is found no matter how it was installed: written in place, renamed, or by changing a
  * symbolic link.
  *
  * 1. An unusable pair never replaces a usable one. The problem is logged once for each content of
  *    the files.
- * 2. Renewal replaces two files, one after the other. Contents are only judged once they were read
- *    twice in a row, so a renewal that takes less than two seconds is never judged half-way.
- * 3. Open connections keep the certificate that they began with.
+ * 2. Renewal replaces two files, one after the other. Contents are only checked once they have been
+ *    read twice in a row, so a renewal that takes less than two seconds is never checked halfway.
+ * 3. Open connections keep the certificate that they started with.
  */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';

@@ -8,9 +8,9 @@ type Done = (error?: Error | null) => void;
 type Piece = { chunk: Uint8Array | string; encoding: BufferEncoding };
 
 /**
- * Encrypts large writes piece by piece. Node would encrypt a whole write at once, which takes its
- * size in memory again, and would show no progress until the last byte is sent, so a slow reader
- * would look like a stalled one.
+ * Encrypts large writes piece by piece. Node would encrypt a whole write at once, which doubles its
+ * memory, and would show no progress until the last byte is sent, so a slow reader would look like
+ * a stalled one.
  */
 export class ServedSocket extends TLSSocket {
   override _write(chunk: Uint8Array | string, encoding: BufferEncoding, done: Done): void {

@@ -1,7 +1,7 @@
 /**
  * OpenTelemetry spans, sent in batches by OTLP over HTTP. Problems of the receiver never affect
- * traced code: at most `maxQueued` spans wait, others are dropped, and the log has one line for the
- * beginning of a problem and one for its end.
+ * traced code: at most `maxQueued` spans wait, the rest are dropped, and the log has one line for
+ * the beginning of a problem and one for its end.
  */
 import { ROOT_CONTEXT, SpanKind as ApiKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Span as ApiSpan, Tracer } from '@opentelemetry/api';
@@ -33,7 +33,7 @@ const maxQueued = 2_048;
 const maxBatch = 512;
 const sendEveryMs = 1_000;
 const sendTimeoutMs = 5_000;
-/** Time that a shutdown waits for queued spans. */
+/** How long a shutdown waits for queued spans. */
 const drainMs = 5_000;
 
 const kinds: Record<SpanKind, ApiKind> = {
@@ -137,7 +137,7 @@ function samplerOf(name: SamplerName, ratio: number): Sampler {
   }
 }
 
-/** Logs when batches begin to be lost, and when they no longer are. */
+/** Logs when batches begin to be lost, and when that ends. */
 function watched(exporter: SpanExporter, log: Logger): SpanExporter {
   let isInTrouble = false;
   return {

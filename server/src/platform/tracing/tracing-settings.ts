@@ -1,4 +1,4 @@
-/** The settings of tracing. They have OpenTelemetry's names where these exist. */
+/** The settings of tracing. They use OpenTelemetry's names where these exist. */
 import { choice, httpUrl, optional, text, type Parser } from '../settings/config-values.ts';
 import { setting, type SettingValues } from '../settings/settings.ts';
 

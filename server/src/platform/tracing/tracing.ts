@@ -1,7 +1,7 @@
 /**
  * Traces of requests, jobs, media tasks and webhook attempts, for an OpenTelemetry receiver.
- * Tracing is off unless a setting names a receiver. While it is off, nothing of OpenTelemetry is
- * loaded: only `otlp-tracing.ts` imports it, and is itself imported on demand.
+ * Tracing is off unless a setting names a receiver. While it is off, no part of OpenTelemetry is
+ * loaded: only `otlp-tracing.ts` imports it, and that file is imported on demand.
  *
  * A trace continues in another process through the row of a job or a delivery, which holds a W3C
  * Trace Context `traceparent`. Code inside a span finds it with `currentSpan`.
@@ -26,7 +26,7 @@ export type Span = {
   /** Marks it as failed. The reason must not contain a secret. */
   fail(reason: string): void;
   child(name: string, attributes: SpanAttributes): Span;
-  /** Call it once. */
+  /** Must be called only once. */
   end(): void;
 };
 

@@ -12,7 +12,7 @@ export type CopiedDatabase = {
   readonly tables: number;
   readonly rows: number;
   /**
-   * Databases and schemas of the old server that do not belong to the service, and were not copied.
+   * Databases and schemas of the old server that do not belong to the service and were not copied.
    */
   readonly leftBehind: readonly string[];
 };

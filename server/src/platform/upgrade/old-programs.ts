@@ -1,4 +1,4 @@
-/** The programs of an older PostgreSQL, the only ones that can read its cluster. */
+/** The programs of an older PostgreSQL. Only these can read its cluster. */
 import { execFile } from 'node:child_process';
 import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -11,7 +11,7 @@ const maxBuffer = 16 * 2 ** 20;
 const fetchTimeoutMs = 10 * 60_000;
 
 /**
- * Checks the programs in a folder given by the operator, which is `bin` or contains it.
+ * Checks the programs in a folder given by the operator, which is either `bin` or contains it.
  *
  * @returns the folder that contains `bin`
  * @throws ConfigurationError if they do not run, or are of another major version
@@ -49,8 +49,7 @@ export async function fetchPrograms(
   await writeFile(join(folder, 'package.json'), '{"private":true}\n');
   const version = await newestVersion(name, major, folder);
   announce(`${name}@${version}`);
-  // The links between its libraries are created in the copy of the programs, so no script has to
-  // run.
+  // The copy of the programs has the links between its libraries, so no script has to run.
   await npm(
     ['install', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${version}`],
     folder,

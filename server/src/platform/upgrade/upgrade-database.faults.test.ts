@@ -1,6 +1,6 @@
 /**
- * The same as `upgrade-database.test.ts`, but with a kill at each step, and an upgrade whose old
- * programs come from a package.
+ * The same as `upgrade-database.test.ts`, but with a kill at each step, and with an upgrade whose
+ * old programs come from a package.
  */
 import './upgrade-database.test.ts';
 import assert from 'node:assert/strict';

@@ -32,11 +32,14 @@ import { makeFolder, sync } from '../storage/durable.ts';
 import { copyDatabase, type CopiedDatabase } from './copy-database.ts';
 import { startOldServer } from './old-server.ts';
 
-/** Work that is removed at the end; the next upgrade removes leftovers of a killed one. */
+/**
+ * Temporary files, which are removed at the end. The next upgrade removes leftovers of a killed
+ * one.
+ */
 const WORK_FOLDER = 'upgrade';
 const OLD_PREFIX = 'postgres-old-';
 /**
- * Besides the rows, a new cluster contains its catalogues and its log, which grows up to
+ * In addition to the rows, a new cluster contains its catalogues and its log, which grows up to
  * `max_wal_size`.
  */
 const spareBytes = 128 * 2 ** 20;
@@ -56,7 +59,7 @@ export type UpgradeOptions = {
 export type Upgrade = { readonly from: string; readonly copied: CopiedDatabase | null };
 
 /**
- * @param ownMajor the major version of the programs of this release
+ * @param ownMajor the major version of this release's programs
  * @returns what was done, or null if the database already has that version
  * @throws ConfigurationError if there is nothing to upgrade, or not enough space
  */

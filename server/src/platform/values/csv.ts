@@ -2,7 +2,9 @@
  * CSV according to RFC 4180: fields separated by commas, lines by CR LF, quotes only where needed.
  */
 
-/** Text may come from users and is escaped. Numbers and booleans are ours and written unchanged. */
+/**
+ * Text may come from users, so it is escaped. Numbers and booleans are ours and written unchanged.
+ */
 export type CsvValue = string | number | boolean | null;
 
 export function csvLine(fields: readonly CsvValue[]): string {
@@ -17,8 +19,8 @@ function csvField(value: CsvValue): string {
 
 /**
  * Prefixes that spreadsheets interpret as a formula, including full-width signs
- * (https://owasp.org/www-community/attacks/CSV_Injection). Matches leading apostrophes too, so that
- * removing one apostrophe from every match restores the original text.
+ * (https://owasp.org/www-community/attacks/CSV_Injection). Also matches leading apostrophes, so
+ * that removing one apostrophe from every match restores the original text.
  */
 const formula = /^'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 

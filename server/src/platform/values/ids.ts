@@ -30,7 +30,7 @@ const digits = '0123456789abcdefghjkmnpqrstvwxyz';
 const alphabet = Buffer.from(digits, 'latin1');
 
 /**
- * The suffix of a TypeID: 128 bits as 26 digits of five bits, with two zero bits in front
+ * The suffix of a TypeID: 128 bits as 26 digits of five bits, preceded by two zero bits
  * (https://github.com/jetify-com/typeid/tree/main/spec).
  */
 function encodeSuffix(bytes: Uint8Array): string {
@@ -51,7 +51,7 @@ function encodeSuffix(bytes: Uint8Array): string {
 }
 
 /**
- * An id with the timestamp `moment` (milliseconds), whatever the clock of this process. Compared as
+ * An id with the timestamp `moment` (milliseconds), regardless of this process's clock. Compared as
  * text, byte by byte, such ids sort by their moments and, within one moment, by their numbers (32
  * bits).
  */
@@ -89,7 +89,7 @@ export function parseContentId(raw: string): ContentId | null {
 /** The largest UUID has the first digit 7: 26 digits hold two bits more than it needs. */
 const suffixForm = /^[0-7][\da-hjkmnp-tv-z]{25}$/;
 
-/** Parses an id of the given kind. Null if the text has another form. */
+/** Parses an id of the given kind. Returns null if the text has another form. */
 export function parseTypeId<Prefix extends string>(
   prefix: Prefix,
   raw: string,

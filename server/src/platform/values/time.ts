@@ -6,7 +6,7 @@ const rfc3339 =
   /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.\d{1,9})?(?:[Zz]|[+-](\d\d):(\d\d))$/;
 
 /**
- * Reads an RFC 3339 timestamp with an offset, strictly: no 30 February, no leap second, no local
+ * Parses an RFC 3339 timestamp with an offset, strictly: no 30 February, no leap second, no local
  * time. Returns null for anything else.
  */
 export function parseTimestamp(value: string): Date | null {
@@ -34,7 +34,7 @@ export function parseTimestamp(value: string): Date | null {
     offsetMinute <= 59;
   if (!inRange || day < 1 || day > daysInMonth(year, month)) return null;
   const parsed = new Date(value.toUpperCase());
-  // Its offset can shift a moment outside the years with four digits.
+  // The offset can shift a moment outside the range of four-digit years.
   const utcYear = parsed.getUTCFullYear();
   return utcYear >= 0 && utcYear <= 9999 ? parsed : null;
 }

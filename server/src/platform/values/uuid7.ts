@@ -1,7 +1,7 @@
 /**
- * UUIDs of version 7 (RFC 9562), ordered by creation within a process. Randomness is drawn for
- * hundreds at once: asking the system each time takes several times as long as everything else, and
- * each request and many events get an id.
+ * UUIDs of version 7 (RFC 9562), ordered by creation within a process. Random bytes are fetched for
+ * hundreds of ids at once: asking the system each time would take several times longer than
+ * everything else, and each request and many events get an id.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -27,7 +27,7 @@ export function writeUuid7At(bytes: Uint8Array, milliseconds: number, number?: n
   write(bytes, { milliseconds, number: number ?? randomNumber(random), random });
 }
 
-/** Ten random bytes; the first four may become the number, the others follow it. */
+/** Ten random bytes. The number, if any, replaces the first four. */
 function drawRandom(): Uint8Array {
   if (used + 10 > pool.length) {
     randomFillSync(pool);
@@ -68,7 +68,7 @@ function advance(random: Uint8Array): void {
   if (sequence === 0) lastMs += 1;
 }
 
-/** 31 bits: the first bit stays free, so that counting up has room. */
+/** 31 bits: the first bit stays free, so that the counter has room to grow. */
 function randomNumber([a = 0, b = 0, c = 0, d = 0]: Uint8Array): number {
   return ((a & 0x7f) << 24) | (b << 16) | (c << 8) | d;
 }

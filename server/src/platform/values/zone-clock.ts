@@ -2,7 +2,7 @@
  * The wall clock of a time zone, as milliseconds that read like UTC: half past nine on 1 May is
  * `Date.UTC(year, 4, 1, 9, 30)` in every zone. Days and hours of a zone can then be computed with
  * the same arithmetic as those of UTC. When clocks go back, two hours share one name; when they go
- * forward, one hour stays empty.
+ * forward, one hour is skipped.
  */
 const quarterMs = 15 * 60_000;
 const maxRemembered = 10_000;
@@ -22,7 +22,7 @@ export function isTimeZone(text: string): boolean {
 export class ZoneClock {
   readonly timeZone: string;
   readonly #format: Intl.DateTimeFormat | null;
-  /** Offsets change only at quarter hours, so one look-up covers a whole quarter hour. */
+  /** Offsets change only at quarter hours, so one lookup covers a whole quarter hour. */
   readonly #offsets = new Map<number, number>();
 
   /** @throws RangeError if there is no such zone */
@@ -48,8 +48,8 @@ export class ZoneClock {
   }
 
   /**
-   * The moment at which the wall clock shows a time: either one if the hour occurs twice, and a
-   * moment next to the gap if the time is skipped.
+   * The moment at which the wall clock shows a given time: either one if the hour occurs twice, and
+   * a moment next to the gap if the time is skipped.
    */
   momentOf(localMs: number): number {
     const near = localMs - this.quartersAheadAt(localMs) * quarterMs;

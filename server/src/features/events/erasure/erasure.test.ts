@@ -117,7 +117,7 @@ describe('erasing a viewer from the log', () => {
     const dying: EngagementLog = {
       ...eventLog,
       rewrite: (from, limits, edit) => {
-        // The first page is in progress; the second has not started.
+        // The first page is in progress. The second has not been started.
         killed.abort(new Error('killed'));
         return eventLog.rewrite(from, limits, edit);
       },

@@ -6,17 +6,17 @@
  *                   │  └── requested again: starts over
  *                   └▶ failed (a new request restarts it)
  *
- * 1. It covers every event acknowledged before the request. Anything later is new data, because
- *    nobody can know whether the viewer came back.
- * 2. First the log is rewritten, then every feature removes what it has derived from the events. So
- *    neither a projection nor a rebuild finds them again.
- * 3. Events are checked one by one after parsing, so that nothing sent by another viewer can make
- *    an erasure fail. The log is read again at the end; the erasure is complete only if no event in
- *    it names the viewer.
+ * 1. It covers every event acknowledged before the request. Anything later is new data, because the
+ *    viewer may have come back.
+ * 2. First the log is rewritten, then every feature removes what it has derived from the events.
+ *    After that, neither a projection nor a rebuild can find them.
+ * 3. Events are checked one by one after parsing, so nothing that another viewer sends can make an
+ *    erasure fail. The log is read again at the end; the erasure is complete only if no event in it
+ *    names the viewer.
  * 4. Keys stay in the ledger, so a late copy of an erased event is not stored again.
  * 5. A crash repeats at most one page. One page is in memory at a time.
- * 6. Erasures of one organization take turns page by page: none waits for another one to finish,
- *    and none writes back what another has just removed.
+ * 6. Erasures of one organization take turns page by page: none waits for another to finish, and
+ *    none writes back what another has just removed.
  * 7. The job stores the user id encrypted. After the erasure the id is stored nowhere; only a hash
  *    remains that finds its state, and a record with that hash, which a restore uses to repeat it.
  */

@@ -16,7 +16,8 @@ const pageLimits = { limitBlocks: 100, limitEvents: 20_000 };
 
 /**
  * Rewrites the blocks whose events name one of the items. Reads the log of each organization once
- * from `start`, however many items there are. Idempotent; a crash leaves some pages rewritten.
+ * from `start`, no matter how many items there are. Idempotent; a crash leaves some pages
+ * rewritten.
  *
  * @returns the end of the range it has read
  */

@@ -5,9 +5,9 @@ import { mapTexts, replaceEntries, type TextChange } from './map-texts.ts';
 
 export type ErasedId = {
   readonly userId: string;
-  /** The id as a number, in case somebody sent it as one; null if it is not numeric. */
+  /** The id as a number, in case someone sent it as one; null if it is not numeric. */
   readonly number: number | null;
-  /** Replaces the id in required fields, which must stay non-empty text. */
+  /** Replaces the id in required fields, which must not become empty. */
   readonly placeholder: string;
   /** Replaces an event id, which must be unique. */
   readonly eventId: string;

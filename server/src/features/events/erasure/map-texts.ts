@@ -1,10 +1,12 @@
 export type TextChange = {
-  /** Applied to each text: values and object keys. */
+  /** Applied to each text: string values and object keys. */
   readonly text: (text: string) => string;
   readonly number?: (number: number) => unknown;
 };
 
-/** A copy of JSON with each text, number and key mapped, or the same value if nothing changed. */
+/**
+ * A copy of JSON data with each text, number and key mapped, or the same value if nothing changed.
+ */
 export function mapTexts(value: unknown, change: TextChange): unknown {
   if (typeof value === 'string') return change.text(value);
   if (typeof value === 'number') return change.number?.(value) ?? value;
@@ -20,7 +22,7 @@ export function mapTexts(value: unknown, change: TextChange): unknown {
   return replaceEntries(value, changed);
 }
 
-/** The object with these entries, in its own order, or the same object if nothing changed. */
+/** The object with these entries in their original order, or the same object if nothing changed. */
 export function replaceEntries(value: object, changed: readonly [string, unknown][]): object {
   const before = Object.entries(value);
   const isSame = changed.every(

@@ -29,7 +29,11 @@ export const replayErasuresJob = defineJob({
   concurrency: 1,
 });
 
-/** Schedules the erasures that have a record but are missing in the database. @returns how many */
+/**
+ * Schedules the erasures that have a record but are missing from the database.
+ *
+ * @returns how many
+ */
 export async function requestReplays(tx: Tx, records: readonly ErasureRecord[]): Promise<number> {
   const organizations = new Set<string>();
   let replays = 0;
@@ -94,7 +98,7 @@ async function findViewers(
   }
 }
 
-/** Every text in the events that may be a viewer id. */
+/** Every text in the events that might be a viewer id. */
 function textsOf(events: readonly LoggedEvent[]): Set<string> {
   const texts = new Set<string>();
   const add = (text: string) => {

@@ -7,15 +7,15 @@
  *      ├─▶ ended with 408 after `maxSilenceMs` without a byte
  *      └─▶ ended with 503 if the arriving bodies of all requests exceed `maxArrivingBytes`
  *
- * 1. Only bytes that have arrived count. A request that announces a long body and sends nothing
- *    costs nobody else anything.
- * 2. A request that would not fit now is rejected by its headers, before its body is read. Parsing
- *    bodies only to drop them would cost CPU and memory that admitted requests need.
+ * 1. Only bytes that have arrived count. A request that announces a long body but sends nothing
+ *    costs other requests nothing.
+ * 2. A request that would not fit is rejected based on its headers, before its body is read.
+ *    Parsing bodies only to drop them would cost CPU and memory that admitted requests need.
  * 3. Arriving bodies are raw bytes, so there is room for hundreds of slow ones. When it runs out,
  *    the organization that holds the most loses the body that has been silent for longest.
  * 4. Bodies in work are parsed, which takes about six times their size. They count until their
  *    events are stored, even if the client disconnects.
- * 5. The farther statistics fall behind, the less is admitted; see `StatisticsPace`.
+ * 5. The further statistics fall behind, the less is admitted; see `StatisticsPace`.
  * 6. Both kinds of room are shared fairly between organizations.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -28,7 +28,7 @@ import { principalOf } from '../../../platform/http/principal.ts';
 import { FairShare } from './fair-share.ts';
 import { overloaded } from './group-commit.ts';
 
-/** A single active organization gets half of it. */
+/** If only one organization is active, it gets half of it. */
 const maxWorkBytes = 6 * 1024 * 1024;
 const maxArrivingBytes = 16 * 1024 * 1024;
 /** A phone that switches networks is silent for a few seconds. */
@@ -51,8 +51,8 @@ type BodyInHand = BagMember & {
   lastByteAt: number;
   workBytes: number;
   /**
-   * Reference count of the open connection and a running handler: the body counts while it is above
-   * 0.
+   * The number of references: the open connection and a running handler. The body counts while this
+   * is above 0.
    */
   users: number;
 };
@@ -97,7 +97,7 @@ export class Admission {
   }
 
   /**
-   * Call when the body of a request is complete: from then on it counts as in work.
+   * Must be called when the body of a request is complete. From then on, it counts as in work.
    *
    * @throws ApiError UNAVAILABLE if its organization has no room left
    */

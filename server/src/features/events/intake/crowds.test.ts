@@ -56,7 +56,7 @@ describe('a network', () => {
 
   test('has no further viewers once the memory is full, on each day anew', () => {
     const crowds = new Crowds(200);
-    // Each viewer takes a slot for the address and one for its network, of a hundred.
+    // Each viewer takes one slot for its address and one for its network, out of a hundred.
     for (const day of [0, 1]) {
       for (let request = 0; request < 1_500; request += 1) {
         crowds.of('org', `v-${request % 500}`, '8.8.8.8', nowMs + day * dayMs);

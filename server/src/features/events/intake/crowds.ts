@@ -1,12 +1,12 @@
 /**
  * Measures how many viewers share a network today, so that ranking can distinguish an audience from
  * a machine that makes up viewers. Addresses are hashed with a daily salt that this process never
- * stores, so after that day nobody can tell who was where. The log only stores the resulting small
- * number.
+ * stores, so after that day it is impossible to tell who was where. The log only stores the
+ * resulting small number.
  *
- * Each process counts by itself. Memory is fixed: viewers are remembered as 32-bit fingerprints,
- * and networks are counted in a count-min sketch (Cormode and Muthukrishnan 2005), which may
- * overcount if very many networks are busy, and never undercounts.
+ * Each process counts separately. Memory use is fixed: viewers are remembered as 32-bit
+ * fingerprints, and networks are counted in a count-min sketch (Cormode and Muthukrishnan 2005),
+ * which may overcount if very many networks are busy, but never undercounts.
  */
 import { createHash, randomBytes } from 'node:crypto';
 import { addressGroup } from '../../../platform/http/address-group.ts';
@@ -38,8 +38,8 @@ export class Crowds {
   }
 
   /**
-   * The crowding of the viewer's network: 0 up to its share of viewers, then 1 more for each
-   * doubling. A returning viewer counts once.
+   * The crowding of the viewer's network: 0 up to its share of viewers, plus 1 for each doubling
+   * beyond that. A returning viewer counts once.
    */
   of(organizationId: string, viewer: string, address: string, nowMs: number): number {
     this.#startDay(Math.floor(nowMs / dayMs));

@@ -8,7 +8,8 @@ export type DeclaredKinds = (db: Db, organizationId: string) => Promise<readonly
 export const declaredKinds = extensionPoint<DeclaredKinds>('declared kinds of events');
 
 /**
- * Short, so that a kind is accepted right after its declaration, whichever process handled that.
+ * Short, so that a kind is accepted right after its declaration, no matter which process handled
+ * that.
  */
 const knownForMs = 300;
 const maxRemembered = 10_000;

@@ -33,7 +33,7 @@ export type StoredEvents = {
   readonly events: readonly LoggedEvent[];
 };
 
-/** Disposing it stores everything accepted before. */
+/** Disposing of it stores everything accepted before. */
 export function openEventIntake(options: EventIntakeOptions): IntakeParts & AsyncDisposable {
   const { db, log, metrics, eventLog, onStored } = options;
   const observer = observeIntake(metrics);

@@ -1,7 +1,7 @@
 /**
- * Converts what a client sends to what the log stores, one event at a time, so that a rejected
- * event does not affect its neighbours. This is the hot path of the service: it allocates one
- * object per accepted event and nothing else.
+ * Converts events from the form that a client sends to the form that the log stores, one at a time,
+ * so that a rejected event does not affect the others. This is the hot path of the service: it
+ * allocates one object per accepted event and nothing else.
  */
 import type { SignatureCheck, ViewerSignatures } from '../../keys/keys.ts';
 import { newUuid7 } from '../../../platform/values/uuid7.ts';
@@ -77,7 +77,10 @@ const maxIdCharacters = 128;
 const maxViewerCharacters = 256;
 const maxVersionCharacters = 64;
 
-/** The accepted event, or why it is rejected. May write into `raw`, which must not be shared. */
+/**
+ * Returns the accepted event, or why it is rejected. May write into `raw`, which must not be
+ * shared.
+ */
 export function parseEvent(
   raw: unknown,
   source: EventSource,
@@ -135,7 +138,7 @@ function toLogged(
   }
   if (raw['deviceId'] !== undefined) logged.deviceId = raw['deviceId'] as string;
   if (raw['sessionId'] !== undefined) logged.sessionId = raw['sessionId'] as string;
-  // These two fields are our additions, so an unexpected value is treated as another app's field.
+  // These two fields were added by us, so an unexpected value is treated as another app's field.
   const country = readCountry(raw['country']) ?? source.country;
   if (country !== null) logged.country = country;
   const device = isDevice(raw['device']) ? raw['device'] : source.device;
@@ -156,7 +159,7 @@ export function checkUser(raw: unknown, signatures: ViewerSignatures): Signature
   return signatures.check(userId, raw['signature']);
 }
 
-/** Whether an event counts for the user it names; otherwise it is anonymous. */
+/** Whether an event counts for the user it names. Otherwise, it is anonymous. */
 export function isBelieved(check: SignatureCheck, { isRequired }: ViewerSignatures): boolean {
   return !isRequired || check === 'signed';
 }
@@ -168,8 +171,8 @@ function isDevice(value: unknown): value is EventDevice {
 }
 
 /**
- * Accepts alternative names for the fields of a swipe: the event table of the contract names them
- * differently from the text below it.
+ * Accepts alternative names for the fields of a swipe, because the contract's event table names
+ * them differently from the text below it.
  */
 function useEarlierNames(raw: EngagementData, data: EngagementData): void {
   if (raw['contentId'] === undefined) {

@@ -12,7 +12,8 @@ export type EventErrorCode =
   | 'INTERNAL_ERROR';
 
 /**
- * A rejection. It is a value, not an exception: a batch may have many, and stack traces are slow.
+ * A rejection. It is a value rather than an exception, because a batch may have many and stack
+ * traces are slow.
  */
 export class EventProblem {
   readonly code: EventErrorCode;

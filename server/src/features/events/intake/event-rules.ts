@@ -43,7 +43,7 @@ const amount: FieldType = {
   expected: 'a number from 0 to 1,000,000,000',
   accepts: (value) => typeof value === 'number' && value >= 0 && value <= most,
 };
-/** Far longer than any visit, so a larger value is a unit mistake or made up. */
+/** Far longer than any visit, so a larger value is either a unit mistake or made up. */
 export const maxWatchSeconds = 7 * 24 * 3_600;
 
 const watched: FieldType = {
@@ -156,8 +156,8 @@ export function isEventKind(text: string): text is EventKind {
 }
 
 /**
- * Whether a position lies within the item. Players round, and run slightly past the end. A duration
- * of 0 is unknown, and that of a live stream is meaningless.
+ * Whether a position is within the item. Players round positions, and run slightly past the end. A
+ * duration of 0 is unknown, and that of a live stream is meaningless.
  */
 export function isPossiblePosition(currentTime: number, duration: number): boolean {
   return duration === 0 || currentTime <= duration * 1.05 + 2;

@@ -26,8 +26,8 @@ const server: Sender = {
 const noCountry = new Set(['XX', 'T1']);
 
 /**
- * Only for requests made by a viewer's device. With a secret key they come from a server, whose
- * location and program say nothing about the viewer.
+ * Applies only to requests made by a viewer's device. Requests with a secret key come from a
+ * server, whose location and program say nothing about the viewer.
  */
 export function senderOf(request: FastifyRequest, countryHeader: string): Sender {
   if (request.principal?.type !== 'publishable') return server;

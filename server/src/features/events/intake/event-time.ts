@@ -25,13 +25,13 @@ export function clockOffsetOf(sentAt: unknown, nowMs: number): number | null {
   return Math.abs(offsetMs) > maxClockErrorMs ? offsetMs : 0;
 }
 
-/** February without its leap day, which the general parser reads. */
+/** February without its leap day, which is left to the general parser. */
 const daysOfMonth = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] as const;
 
 /** A timestamp in the format of the contract, in milliseconds, or null. */
 export function parseMoment(text: string): number | null {
   // Nearly every client sends the format of Date.prototype.toISOString, and reading that digit by
-  // digit takes a twentieth of the time of the general parser.
+  // digit takes a twentieth of the time that the general parser needs.
   return readUsual(text) ?? parseTimestamp(text)?.getTime() ?? null;
 }
 

@@ -1,8 +1,8 @@
 /**
  * A bounded amount of memory that organizations share: each may hold at most as much as is left
- * free. Alone, an organization gets half of it; with n busy organizations, each gets 1/(n + 1), and
+ * free. A single organization gets half of it; with n busy organizations, each gets 1/(n + 1), and
  * one share always stays free for the next one. An organization that holds nothing may take
- * anything that fits, so that no flood of others blocks its first request.
+ * anything that fits, so a flood from others never blocks its first request.
  *
  * The rule is the dynamic threshold of shared-memory switches (Choudhury and Hahne, "Dynamic queue
  * length thresholds for shared-memory packet switches", 1998) with a factor of 1.
@@ -27,12 +27,12 @@ export class FairShare {
     return freeAfter >= 0 && (held === 0 || held + bytes <= freeAfter);
   }
 
-  /** Counts bytes as held, whether or not they fit. */
+  /** Counts bytes as held, even if they do not fit. */
   add(organizationId: string, bytes: number): void {
     const held = (this.#heldBy.get(organizationId) ?? 0) + bytes;
     this.#heldBytes += bytes;
-    // Keep entries of zero while they are few: adding and deleting one for each request would make
-    // the map allocate new tables.
+    // Keeps entries of zero while they are few, because adding and deleting one for each request
+    // would make the map allocate new tables.
     if (held === 0 && this.#heldBy.size > maxIdleOrganizations) this.#heldBy.delete(organizationId);
     else this.#heldBy.set(organizationId, held);
   }

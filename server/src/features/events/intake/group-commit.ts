@@ -9,12 +9,13 @@
  *
  * 1. A request's promise resolves only after the commit of a transaction that contains its events.
  * 2. The queue is bounded by events and by bytes; anything beyond is rejected immediately.
- * 3. At most `maxFlushes` run at a time. If none is running, a flush starts immediately; otherwise
- *    when it would be full or its first events have waited for `lingerMs`.
- * 4. An event that makes its transaction fail fails alone: the others are stored without it.
- * 5. A request is rejected after waiting for `maxWaitMs`, whatever its flush is waiting for. Its
- *    events may still be stored; the ledger makes it safe to send them again.
- * 6. Disposing stores everything accepted before.
+ * 3. At most `maxFlushes` run at a time. If none is running, a flush starts immediately; otherwise,
+ *    it starts when it would be full or its first events have waited for `lingerMs`.
+ * 4. If an event makes its transaction fail, only that event fails: the others are stored without
+ *    it.
+ * 5. A request is rejected after waiting for `maxWaitMs`, no matter what its flush is waiting for.
+ *    Its events may still be stored; the ledger makes it safe to send them again.
+ * 6. Disposing of it stores everything accepted before.
  */
 import type { Logger } from 'pino';
 import {
@@ -41,8 +42,8 @@ export type GroupCommitOptions = {
   readonly append: (drafts: readonly EventDraft[]) => Promise<AddedBlock[]>;
   readonly onFlush: (report: FlushReport) => void;
   /**
-   * Reports an event that cannot be stored. This is a bug in the service, because every event was
-   * validated.
+   * Reports an event that cannot be stored. This indicates a bug in the service, because every
+   * event was validated.
    */
   readonly onPoison: (error: unknown, event: LoggedEvent) => void;
   readonly limits?: Partial<GroupCommitLimits>;
@@ -95,7 +96,7 @@ export class GroupCommit implements AsyncDisposable {
     this.#flushes = new BatchWriter({
       name: 'events',
       log: options.log,
-      // A flush settles its requests itself, whatever its outcome.
+      // A flush settles its requests itself, no matter how it ends.
       onFailure: 'drop',
       lingerMs,
       maxBatch: flushEvents,
@@ -112,7 +113,7 @@ export class GroupCommit implements AsyncDisposable {
   }
 
   /**
-   * Resolves once the events are durable, with those among them that could not be stored.
+   * Resolves once the events are durable, with those that could not be stored.
    *
    * @param bytes approximate memory of the events
    * @throws ApiError UNAVAILABLE if too much is waiting or the database is down
@@ -154,7 +155,7 @@ export class GroupCommit implements AsyncDisposable {
     await this.#flushes[Symbol.asyncDispose]();
   }
 
-  /** Rejects requests that have waited too long; those in flight may still be stored. */
+  /** Rejects requests that have waited too long. Those in flight may still be stored. */
   #giveUp(late: readonly Submission[]): void {
     for (const { refused } of late) refused(away());
     const removed = this.#flushes.remove(new Set(late));
@@ -214,8 +215,8 @@ export class GroupCommit implements AsyncDisposable {
         return;
       } catch (error) {
         report(null);
-        // The ledger makes it safe to send the same events again, whatever happened to the first
-        // attempt.
+        // The ledger makes it safe to send the same events again, no matter what happened to the
+        // first attempt.
         if (!isContention(error) || attempt >= maxTries) throw error;
       }
     }

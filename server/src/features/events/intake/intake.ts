@@ -17,7 +17,7 @@ import type { LoggedEvent } from '../logged-event.ts';
 /** The events of one request. */
 export type Delivery = {
   readonly organizationId: string;
-  /** As parsed from the JSON; the caller must not use them afterwards. */
+  /** As parsed from the JSON. The caller must not use them afterwards. */
   readonly events: readonly unknown[];
   readonly source: Omit<
     EventSource,
@@ -49,14 +49,16 @@ export type IntakeParts = {
   readonly onRejected: (organizationId: string, raw: unknown, problem: EventProblem) => void;
 };
 
-/** A swipe names two items, the second of which is looked up after the first; plus one spare. */
+/**
+ * A swipe names two items, and the second is looked up after the first. One more round is a spare.
+ */
 const maxLookups = 3;
 
 /**
  * Resolves once every accepted event is durable.
  *
  * @throws ApiError VALIDATION_ERROR if `sentAt` is not a timestamp
- * @throws ApiError UNAVAILABLE if they could not be stored now; none of them is acknowledged then
+ * @throws ApiError UNAVAILABLE if they could not be stored now, in which case none is acknowledged
  */
 export async function takeEvents(parts: IntakeParts, delivery: Delivery): Promise<Outcome[]> {
   if (delivery.idSeed !== null) nameEvents(delivery.events, delivery.idSeed);

@@ -1,14 +1,14 @@
 /**
- * Caches for seconds which content items an organization has, including archived ones: nearly every
- * event names an item that another event has just named.
+ * Caches for a few seconds which content items an organization has, including archived ones,
+ * because nearly every event names an item that another event has just named.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { parseContentId, type ContentId } from '../../../platform/values/ids.ts';
 import { selectExisting } from '../../content/content.ts';
 
-/** Maximum time for which a permanently deleted item still accepts events. */
+/** Maximum time during which events are still accepted for a permanently deleted item. */
 const knownForMs = 3_000;
-/** Short, so that an item that was requested before its creation is found soon. */
+/** Short, so that an item that was asked about before its creation is found soon. */
 const unknownForMs = 500;
 const maxRemembered = 200_000;
 
@@ -33,8 +33,8 @@ export class KnownContent {
    * Looks up the content named by an organization's events. Adds unknown ids to `missing`, to be
    * looked up by `load`.
    *
-   * @param askedAtMs when the request first asked. Entries valid then stay valid for it, so that
-   *   they don't expire while it looks up others.
+   * @param askedAtMs when the request first asked. Entries that were valid then stay valid for this
+   * request, so that they don't expire while it looks up others.
    */
   finder(
     organizationId: string,
@@ -62,7 +62,7 @@ export class KnownContent {
     return this.#remembered.get(organizationId)?.get(contentId)?.isLive === true;
   }
 
-  /** Looks ids up; concurrent calls share one statement. */
+  /** Looks up ids. Concurrent calls share one statement. */
   load(organizationId: string, ids: Iterable<ContentId>): Promise<void> {
     let lookup = this.#lookups.get(organizationId);
     if (lookup === undefined) {

@@ -7,7 +7,7 @@ const maxWaitMs = 100;
 
 type Request = { readonly submittedAt: number; readonly answeredAt: number; place: number };
 
-/** Gaps between requests, and after how long each is answered; 1,000 ms is too late. */
+/** Gaps between requests, and how long each takes to be answered; 1,000 ms is too late. */
 const schedules = fc.array(
   fc.record({
     gapMs: fc.nat(150),

@@ -26,7 +26,7 @@ export class Patience<T extends Waiting> {
     if (this.#timer === null) this.#lookIn(this.#maxWaitMs);
   }
 
-  /** Call when a request has been answered. */
+  /** Must be called when a request has been answered. */
   delete(one: T): void {
     this.#waiting.delete(one);
   }

@@ -15,7 +15,7 @@ import { BatchReceived, EventBatch, EventReceived, EventRequest, KeyQuery } from
 
 type EventRouteParts = IntakeParts & {
   readonly mutations: Mutations;
-  /** The header in which a proxy passes the viewer's country; lower case. */
+  /** The header in which a proxy passes the viewer's country, in lower case. */
   readonly countryHeader: string;
 };
 
@@ -138,7 +138,7 @@ async function answer(
   const idempotencyKey = request.headers['idempotency-key'];
   if (type !== 'secret' || idempotencyKey === undefined) return { data: await take(events, null) };
   const seed = `${organizationId}\0${String(idempotencyKey)}`;
-  // Storing needs a connection of its own, so none may be held here.
+  // Storing needs another database connection, so none may be held here.
   return parts.mutations.mutateAfter(
     request,
     reply,
@@ -152,7 +152,7 @@ function copyOf(events: readonly unknown[]): readonly unknown[] {
   try {
     return structuredClone(events);
   } catch (error) {
-    const message = 'The body is nested too deep.';
+    const message = 'The body is nested too deeply.';
     throw new ApiError('INVALID_REQUEST', { message, cause: error });
   }
 }
@@ -211,7 +211,7 @@ function invalid(path: string, message: string): ApiError {
   });
 }
 
-/** A rejected event is a bad request, whatever status its code has elsewhere. */
+/** A rejected event is a bad request, no matter which status its code has elsewhere. */
 function refusal(problem: EventProblem | undefined): ApiError {
   if (problem === undefined || problem.code === 'INTERNAL_ERROR') {
     return new ApiError('INTERNAL_ERROR');

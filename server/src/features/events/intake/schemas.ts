@@ -22,8 +22,8 @@ const SentAt = Type.Optional(
 );
 
 /**
- * For the API description only. `parseEvent` checks events one by one, names the problem of each
- * and lets the others pass; a schema would reject the whole request.
+ * For the API description only. `parseEvent` checks events one by one, names the problem with each,
+ * and lets the others pass. A schema would reject the whole request.
  */
 export const EventRequest = Type.Object(
   {

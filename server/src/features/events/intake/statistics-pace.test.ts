@@ -75,7 +75,8 @@ function simulate(speed: number, passSeconds: number): number {
 }
 
 test('the lag is bounded whatever the load and however long a pass takes', () => {
-  // Events taken in before the age was reported wait longer the slower they are counted.
+  // The more slowly events are counted, the longer those taken in before the age was reported have
+  // to wait.
   for (const [speed, maxSeconds] of [
     [0.95, 20],
     [0.7, 30],
@@ -129,7 +130,7 @@ describe('a process that takes events in', () => {
     const refused = await post();
     assert.equal(refused.body.error.code, 'UNAVAILABLE');
     assert.match(refused.headers.get('retry-after') ?? '', /^\d+$/);
-    // The projection is failing at a block, so rejecting events would not help.
+    // The projection keeps failing at a block, so rejecting events would not help.
     await query(service, 'update projection set failing_since = now()');
     await until('intake to go on', burst, (statuses) => !statuses.includes(503));
   });

@@ -1,20 +1,20 @@
 /**
- * Decides what share of requests intake rejects because statistics fall behind. Once a second it
- * measures the age of the oldest event that a projection has not counted yet. All processes measure
- * the same positions in the database, so they arrive at the same share.
+ * Decides what share of requests the intake rejects because statistics have fallen behind. Once a
+ * second it measures the age of the oldest event that a projection has not counted yet. All
+ * processes measure the same positions in the database, so they arrive at the same share.
  *
  *   age of the oldest uncounted event    0 s ────── 15 s ═══════ 27 s ──────▶
  *   rejected requests                       none      increasing share   all
  *
- * Rejecting a share, rather than delaying, also slows senders that do not wait for responses, and
- * needs no memory. If statistics count 70 % of what is sent, they stay less than 30 seconds behind,
- * at 50 % less than 45, at 20 % less than 115, with passes of up to five seconds
+ * Unlike delaying requests, rejecting a share of them also slows senders that do not wait for
+ * responses, and needs no memory. If statistics count 70 % of what is sent, they stay less than 30
+ * seconds behind, at 50 % less than 45, at 20 % less than 115, with passes of up to five seconds
  * (statistics-pace.test.ts): events taken in before the age was reported must be counted, too.
  *
- * Intake slows down only if that helps:
+ * The intake slows down only if that helps:
  *
- * 1. A projection that nobody runs, or that is stuck at a block it cannot process, would not get
- *    any faster, and events rejected for its sake could be lost.
+ * 1. A projection that no process runs, or that is stuck at a block it cannot process, would not
+ *    get any faster, and the rejected events could be lost.
  * 2. A projection that was stopped and resumes more than a minute behind is left to catch up. Until
  *    then, its age counts from the lowest age it has reached.
  */
@@ -30,7 +30,7 @@ const checkEveryMs = 1_000;
 export const slowFromMs = 15_000;
 /** From here on, all requests are rejected. */
 export const closedFromMs = 27_000;
-/** Intake closes long before this, so a projection that is farther behind was stopped. */
+/** The intake closes long before this age, so a projection that is further behind was stopped. */
 const awayMs = 60_000;
 
 /** The progress of a projection at one check. */
@@ -43,7 +43,7 @@ export type Lag = {
 
 /** The lowest age that a resumed projection has reached; 0 once it has caught up. */
 export function followCatchUp(before: number | undefined, { ageMs, isWorking }: Lag): number {
-  // Catching up starts when it works again.
+  // A projection that is not working has not begun to catch up.
   if (!isWorking) return Infinity;
   if (before === undefined || before === Infinity) return ageMs > awayMs ? ageMs : 0;
   const lowest = Math.min(before, ageMs);
@@ -101,7 +101,7 @@ export class StatisticsPace implements AsyncDisposable {
     if (share === 0) this.#owed = 0;
   }
 
-  /** By projection, using the working partition that is farthest behind. */
+  /** By projection, based on the working partition that is furthest behind. */
   async #measure(): Promise<Map<string, Lag>> {
     const lags = new Map<string, Lag>();
     const lagAt = oncePerPosition((position) => this.#eventLog.lagMs(position));

@@ -1,6 +1,7 @@
 /**
  * The live tail shows incoming events: accepted events are read from the end of the log, rejected
- * ones from a small table, so a tail shows those of every process. Nothing runs without readers.
+ * ones from a small table, so a tail shows those of every process. Nothing runs if there are no
+ * readers.
  *
  * Under load it is a sample: each round examines and sends a bounded number of events, and counts
  * the rest. A reader that is too slow gets counts instead of events.
@@ -81,7 +82,11 @@ export class LiveTail implements AsyncDisposable {
     return { own, all: this.#readers.size };
   }
 
-  /** Shows new events to a reader. @returns a function that removes the reader */
+  /**
+   * Shows new events to a reader.
+   *
+   * @returns a function that removes the reader
+   */
   add(reader: TailReader): () => void {
     this.#readers.add(reader);
     this.#loop ??= background('live tail', (signal) => this.#run(signal), this.#options.log);
@@ -126,7 +131,7 @@ export class LiveTail implements AsyncDisposable {
     for (const block of blocks) {
       const readers = this.#readersOf(block.organizationId, 'accepted');
       if (readers.length === 0) continue;
-      // A block that has just left the memory counts as not examined.
+      // A block that has just been evicted from memory counts as not examined.
       const events = lookedAt < maxLookedAt ? block.decode() : null;
       if (events === null) {
         for (const reader of readers) add(round.skipped, reader, block.eventCount);

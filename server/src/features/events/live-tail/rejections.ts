@@ -1,7 +1,7 @@
 /**
  * Passes rejected events to the live tail of every process: a sample of this process's rejections
- * is written to a small table every half second. They are stored nowhere else, and losing some in a
- * crash only costs lines in somebody's terminal.
+ * is written to a small table every half second. They are stored nowhere else; losing some in a
+ * crash only costs lines in someone's terminal.
  */
 import type { Logger } from 'pino';
 import { BatchWriter } from '../../../platform/async/batch-writer.ts';

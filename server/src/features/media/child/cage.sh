@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs a program in a root of its own that holds what it was given and nothing else. It expects to be
-# process 1 of new user, mount, network and PID namespaces; cage.ts starts it so.
+# Runs a program in a private root that contains only the files it was given. Expects to be process 1
+# of new user, mount, network and PID namespaces, which is how cage.ts starts it.
 #
 #   cage.sh ROOT CWD MAX_FILE_KIB MAX_CPU_SECONDS READABLE... -- WRITABLE... -- COMMAND [ARGUMENT...]
 #
-# ROOT is an empty folder to build in. Paths keep their names inside. The program is not process 1:
-# that one cannot kill itself, which the media child does at its end.
+# ROOT is an empty folder in which the root is built. Paths keep their names inside it. The program does
+# not become process 1, because process 1 cannot kill itself, which the media child does when it ends.
 set -eu
 
 root=$1 cwd=$2 max_file_kib=$3 max_cpu_seconds=$4

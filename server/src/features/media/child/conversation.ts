@@ -15,7 +15,7 @@ export async function* readOrders<Order>(): AsyncGenerator<Order> {
   }
 }
 
-/** Resolves when the answer is on its way. */
+/** Resolves once the answer has been sent. */
 export function say(answer: object): Promise<void> {
   return new Promise((resolve) => {
     process.send?.(answer, undefined, undefined, () => resolve());

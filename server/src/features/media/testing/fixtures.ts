@@ -168,7 +168,7 @@ const MAX_LOUDNESS_ERROR = 1;
 const MAX_OFFSET_MS = 20;
 const MAX_LENGTH_ERROR_SECONDS = 0.1;
 
-/** Whether a fact matches within what can be heard and seen. */
+/** Whether the difference between two facts is too small to hear or see. */
 export function isRight(fact: keyof Facts, actual: Facts, expected: Facts): boolean {
   const [is, should] = [actual[fact], expected[fact]];
   const tolerance = {

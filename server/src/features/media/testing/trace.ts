@@ -50,7 +50,7 @@ export async function traceFile(file: HostileFile): Promise<Trace> {
 
 /**
  * Runs the child on a file under strace.
- * @returns the lines of the child and its threads
+ * @returns the lines about the child and its threads
  */
 async function runTraced(file: HostileFile, folder: string): Promise<string[]> {
   const sourcePath = join(folder, file.name);

@@ -1,7 +1,7 @@
 /**
  * Registration and authentication with passkeys (WebAuthn). `@simplewebauthn/server` verifies the
  * browser's response: signature, challenge, origin, relying party, and that the authenticator has
- * verified its user. So a passkey counts as two factors: the device and what unlocks it.
+ * verified its user. A passkey therefore counts as two factors: the device and what unlocks it.
  *
  * A ceremony is bound to the browser that started it by a token in an HttpOnly cookie, from which
  * its challenge is derived. It can be completed once, within five minutes; a registration must also

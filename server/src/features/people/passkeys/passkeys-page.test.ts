@@ -69,7 +69,7 @@ test(
     await passkeys.getByRole('cell', { name: 'Test laptop' }).waitFor({ state: 'detached' });
     assert.equal((await person.call('GET', '/console/account/passkeys')).body.data.length, 0);
 
-    // A person whose device refuses sees a message and can still use the password.
+    // A person whose device refuses sees a message and can still use their password.
     await devtools.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId });
     await page.evaluate(() =>
       fetch('/console/session', { method: 'DELETE', headers: { 'x-reelfeed-console': '1' } }),

@@ -1,6 +1,6 @@
 /**
- * A passkey signs in only its owner: once per challenge, on this site, and with an increased
- * counter.
+ * Proves that a passkey signs in only its owner: once per challenge, on this site, and with an
+ * increased counter.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -167,7 +167,7 @@ test('a credential of another account opens nothing, and cannot be taken over', 
     body: { name: 'Mine', credential: copied },
   });
   assert.equal(taken.body.error.code, 'CONFLICT');
-  // The handle that `make` stored is the thief's.
+  // The handle that `make` stored is the attacker's.
   assert.equal(await signIn(authenticator), 'PASSKEY_FAILED');
   own.authenticator.userHandle = Buffer.from('per_of_somebody_else').toString('base64url');
   assert.equal(await signIn(own.authenticator), 'PASSKEY_FAILED');

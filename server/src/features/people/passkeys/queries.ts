@@ -16,7 +16,7 @@ export async function insertCeremony(
 
 /**
  * Consumes a ceremony.
- * @returns false if it is used, expired, unknown, or was started by another session
+ * @returns false if it has been used, has expired, is unknown, or was started by another session
  */
 export async function takeCeremony(
   db: Db,
@@ -101,9 +101,9 @@ export async function findCredential(db: Db, credentialId: Buffer): Promise<Cred
 }
 
 /**
- * Updates the counter. An authenticator that counts increments it each time; one that does not
- * always sends 0.
- * @returns false if the counter has not increased, so that another sign-in used this number
+ * Updates the counter. An authenticator with a counter increments it each time; one without a
+ * counter always sends 0.
+ * @returns false if the counter has not increased because another sign-in used this number
  */
 export async function usePasskey(db: Db, passkeyId: PasskeyId, counter: number): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`

@@ -194,7 +194,7 @@ function addSignInRoutes(app: HttpApp, parts: Parts, party: RelyingParty): void 
       await attempts.take('sign-in', request.client.address, null);
       const personId = await signInByPasskey(parts, party, request, request.body.credential);
       const organizationId = await chooseOrganization(db, personId);
-      // The last membership was just removed, and the account with it.
+      // The last membership has just been removed, and the account with it.
       if (organizationId === null) throw new ApiError(peopleErrors.PASSKEY_FAILED);
       const session = await sessions.start(request, { personId, organizationId });
       return reply

@@ -28,7 +28,7 @@ export type TestProvider = {
   browserSubject: string;
   /** Allowed redirect addresses of the client. */
   redirectUris: string[];
-  /** Switches to a new signing key and publishes only that one. */
+  /** Switches to a new signing key and publishes only that key. */
   rotate(): void;
   /** Modifies the claims of ID tokens before they are signed. */
   tamper: ((claims: Record<string, unknown>) => void) | null;

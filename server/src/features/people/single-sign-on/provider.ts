@@ -3,7 +3,7 @@
  * `openid-client`, which checks the issuer, audience, signature, nonce and times of the response.
  *
  * The provider's metadata and keys are fetched for each sign-in and never cached: sign-ins are
- * rare, and this way every process knows a key that the provider has just replaced.
+ * rare, and this way every process knows the current key even if the provider has just replaced it.
  */
 import { createHmac } from 'node:crypto';
 import * as client from 'openid-client';
@@ -20,10 +20,12 @@ export type IdentityClaims = Readonly<Record<string, unknown>> & { readonly sub:
 
 export type Provider = {
   /**
-   * Returns the URL to which to redirect the browser. @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
+   * Returns the URL to redirect the browser to.
+   *
+   * @throws {ApiError} SINGLE_SIGN_ON_UNREACHABLE
    */
   begin(token: string): Promise<string>;
-  /** Whether a response of the provider is for the browser that holds the token. */
+  /** Whether a response from the provider is for the browser that holds the token. */
   isFor(answer: URL, token: string): boolean;
   /**
    * @throws {ApiError} SINGLE_SIGN_ON_REFUSED, SINGLE_SIGN_ON_INVALID, SINGLE_SIGN_ON_UNREACHABLE

@@ -8,7 +8,7 @@ export async function insertStart(db: Db, tokenHash: Buffer, seconds: number): P
     values (${tokenHash}, now() + make_interval(secs => ${seconds}))`.execute(db);
 }
 
-/** Consumes a started sign-in. Returns false if it is used, expired or unknown. */
+/** Consumes a started sign-in. Returns false if it has been used, has expired or is unknown. */
 export async function takeStart(db: Db, tokenHash: Buffer): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     delete from single_sign_on_start

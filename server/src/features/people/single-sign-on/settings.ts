@@ -18,7 +18,9 @@ import {
 export type Domain = { readonly domain: string; readonly organizationId: OrganizationId | null };
 export type MappedRole = { readonly value: string; readonly role: Role };
 
-/** Requires HTTPS, or HTTP on this machine: an attacker in between could sign in as anyone. */
+/**
+ * Requires HTTPS, or HTTP on this machine, because an attacker in between could sign in as anyone.
+ */
 export function issuerUrl(): Parser<string> {
   const problem = 'an https URL without a query, such as https://login.example.com/realms/main';
   return (raw) => {
@@ -61,7 +63,7 @@ export function mappedRoles(): Parser<readonly MappedRole[]> {
   };
 }
 
-/** Splits at the last `=`, because group names may contain others. */
+/** Splits at the last `=`, because group names may contain `=`. */
 function pairs(raw: string): [string, string | null][] {
   return raw
     .split(',')

@@ -1,11 +1,11 @@
 /**
  * Maps a person authenticated by the provider to an account and its roles.
  *
- * The provider's subject identifies the account. At the first sign-in the address does, which the
- * provider must have verified: the account with this address is linked, or a new one is created for
- * a member of the domain's organization or an invited person. Any earlier credentials of a linked
- * account are removed (password, second factor, passkeys, sessions), because someone else may have
- * created it.
+ * The provider's subject identifies the account. At the first sign-in, the address does instead, if
+ * the provider has verified it: the account with this address is linked, or a new one is created
+ * for a member of the domain's organization or an invited person. Any earlier credentials of a
+ * linked account are removed (password, second factor, passkeys, sessions), because someone else
+ * may have created it.
  */
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';
 import { ApiError } from '../../../platform/http/errors.ts';
@@ -89,7 +89,7 @@ function readEmail({ needsVerified }: SingleSignOnConfig, claims: IdentityClaims
     typeof email === 'string' &&
     /^[^\s@<>"]+@[^\s@<>"]+$/.test(email) &&
     !controlCharacters.test(email);
-  // `false` always counts as unverified, whatever the setting.
+  // `false` always counts as unverified, regardless of the setting.
   const counts = isVerified === true || (!needsVerified && isVerified === undefined);
   if (!isUsable || email.length > 254 || !counts) {
     throw new ApiError(peopleErrors.SINGLE_SIGN_ON_EMAIL);

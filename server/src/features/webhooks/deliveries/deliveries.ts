@@ -149,8 +149,8 @@ const reopenedAtOnce = 2_000;
 const maxRecovered = 50_000;
 
 /**
- * Queues all failed deliveries that were created in a range. Each is sent once: a second call finds
- * only those that have failed again.
+ * Queues all failed deliveries that were created in a time range. Each is sent once: a second call
+ * finds only those that have failed again.
  * @throws {ApiError} NOT_FOUND
  */
 export async function recoverDeliveries(
@@ -183,7 +183,7 @@ const replayedAtOnce = 2_000;
 const maxReplayed = 50_000;
 
 /**
- * Creates deliveries for past events that the webhook subscribes to but has no delivery of.
+ * Creates deliveries for past events that the webhook subscribes to but has no deliveries for.
  * Idempotent.
  * @throws {ApiError} NOT_FOUND
  */

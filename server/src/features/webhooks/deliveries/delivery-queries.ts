@@ -89,8 +89,8 @@ export type DeliveryCounts = {
 };
 
 /**
- * Exact, and as cheap with a million pending deliveries as with none: pending is the number created
- * minus the number ended. Counting rows in `webhook_delivery` took half a second for a million.
+ * Exact, and equally cheap with a million pending deliveries: pending is the number created minus
+ * the number ended. Counting rows in `webhook_delivery` took half a second for a million.
  */
 export async function countDeliveries(
   db: Db,

@@ -47,7 +47,7 @@ export type DeliveryRouteParts = {
   egress: Egress;
   changes: WebhookChanges;
   catalogue: EventCatalogue;
-  /** Limit for a test send, from its start to the last byte of the response. */
+  /** Time limit of a test send, from its start to the last byte of the response. */
   totalTimeoutMs: number;
   /** Called after a delivery becomes due. */
   onDue: () => void;
@@ -250,7 +250,7 @@ function addTestRoute(app: HttpApp, parts: DeliveryRouteParts, testSends: TestSe
   );
 }
 
-/** Responds with what `work` has made due, and wakes the sender. */
+/** Responds with the deliveries that `work` has made due, and wakes the sender. */
 async function makeDue(
   parts: DeliveryRouteParts,
   request: FastifyRequest,

@@ -33,7 +33,7 @@ await fillHistory(db, { organizationId, webhookId, count: ended });
 for (let n = 0; n < pending; n += 1) await cause(db, organizationId, String(n));
 await countWebhookArrivals(db, new AbortController().signal);
 
-/** The result of the work and the number of rows it has read from the webhook tables. */
+/** The result of the work, and the number of rows that it has read from the webhook tables. */
 async function counted<T>(work: (tx: Db) => Promise<T>): Promise<{ result: T; read: number }> {
   return inTransaction(db, async (tx) => {
     // PostgreSQL counts the rows that a connection has read.

@@ -21,7 +21,7 @@ const deliveries: DailyTable = { name: 'webhook_delivery_log', column: 'created_
 const deletedAtOnce = 5_000;
 const countedAtOnce = 10_000;
 
-/** Creates the partitions for the coming week. Cheap if they exist. */
+/** Creates the partitions for the coming week. Cheap if they already exist. */
 export function prepareWebhookPartitions(db: Db): Promise<void> {
   return prepareDayPartitions(db, [events, deliveries]);
 }

@@ -1,4 +1,7 @@
-/** Recovering ten thousand failed deliveries across two kills of the service: none is missed. */
+/**
+ * Proves that recovering ten thousand failed deliveries misses none, across two kills of the
+ * service.
+ */
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -51,7 +54,7 @@ test('each is sent once more, and again only what was under way at a kill', asyn
     assert.equal(answer.status, 200, answer.text);
     return answer.body.data as { recovered: number; complete: boolean };
   };
-  // The first kill may come before the response; then the call is repeated.
+  // The first kill may come before the response. In that case, the call is repeated.
   const first = recover().catch(() => null);
   let claimed = 0;
   for (const killAt of killsAt) {

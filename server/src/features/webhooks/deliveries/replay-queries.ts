@@ -16,7 +16,7 @@ export type MissedEvent = {
 export type ReplayPosition = { position: string; eventId: string };
 
 /**
- * Events since a given time that the webhook subscribes to but has no delivery of, oldest first. A
+ * Events since a given time that the webhook subscribes to but has no delivery for, oldest first. A
  * delivery is never older than its event, so only the log since then is searched.
  */
 export async function selectMissedEvents(

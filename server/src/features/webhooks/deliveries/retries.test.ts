@@ -45,7 +45,7 @@ test('six attempts at the distances of the schedule, then failed, and never a se
   for (const [index, delayMs] of delaysMs.entries()) {
     if (index === 0) continue;
     const distance = (requests[index]?.at ?? 0) - (requests[index - 1]?.at ?? 0);
-    // A busy machine may be late, but nothing can be early.
+    // On a busy machine, attempts may be late, but never early.
     const isInTime = distance > delayMs - 1_000 && distance < delayMs + 5_000;
     assert.ok(isInTime, `attempt ${index + 1} after ${distance} ms`);
   }

@@ -34,7 +34,7 @@ export type SentTest = { ended: EndedTest; response: string | null };
 /** Maximum concurrent test sends in this process. */
 const maxPerOrganization = 10;
 const maxInAll = 100;
-/** Connecting may outlast the validity of a state, which is then read again. */
+/** Connecting may take longer than a state is valid. The state is then read again. */
 const maxReads = 20;
 
 export class TestSends {
@@ -47,7 +47,7 @@ export class TestSends {
   }
 
   /**
-   * @returns what to record and to respond
+   * @returns what to record, and the response
    * @throws {ApiError} NOT_FOUND, CONFLICT, RATE_LIMITED
    */
   async send(
@@ -141,7 +141,7 @@ async function sendTest(
 
 /**
  * Makes one attempt, whose request begins under a current state of the webhook. If connecting takes
- * longer than the state is valid, the state is read again and the next try finds the connection
+ * longer than the state is valid, the state is read again, and the next try finds the connection
  * open.
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */

@@ -2,13 +2,13 @@
  * Prevents requests from starting under a stale state of a webhook: disabled or deleted, an old
  * URL, an old secret.
  *
- * 1. A state is valid for `maxStateAgeMs` from the start of the query that read it. This bounds
- *    what any process does after a change, no matter which process made it and whether the others
- *    are notified: a query that starts after the commit sees the change.
+ * 1. A state is valid for `maxStateAgeMs` from the start of the query that read it. This limits
+ *    what any process can do after a change, no matter which process made it and whether the others
+ *    were notified: a query that starts after the commit sees the change.
  * 2. In the process that makes a change, `note` is called after the commit and before the response.
  *    From then on, states read before that moment are no longer used.
  * 3. If other processes send as well, the response waits until every state read before the commit
- *    has expired. So no process starts a request under the old state after the response.
+ *    has expired. After the response, no process therefore starts a request under the old state.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../../../platform/database/database.ts';
@@ -32,7 +32,8 @@ export class WebhookChanges {
   }
 
   /**
-   * Call between the commit of a change and its response. Resolves when the response may be sent.
+   * Must be called between the commit of a change and its response. Resolves when the response may
+   * be sent.
    */
   async take(db: Db, webhookId: string): Promise<void> {
     this.note(webhookId);

@@ -251,7 +251,7 @@ export async function unparkDeliveries(tx: Tx, webhookId: WebhookId): Promise<vo
     .execute();
 }
 
-/** Whether other processes send or did so within the last few seconds. */
+/** Whether other processes send now, or did so within the last few seconds. */
 export async function hasOtherSenders(db: Db, senderId: string | null): Promise<boolean> {
   const row = await db
     .selectFrom('webhook_sender')
@@ -276,7 +276,7 @@ export async function deleteWebhook(
 }
 
 /**
- * Replaces the secret. The old one stays valid for `graceMs`.
+ * Replaces the secret. The old one remains valid for `graceMs`.
  * @returns when the replaced secret expires
  */
 export async function replaceSecret(

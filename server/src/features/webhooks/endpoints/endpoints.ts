@@ -4,8 +4,9 @@
  * 1. An organization has at most 50.
  * 2. The secret appears only in the responses to create and rotate-secret; the database stores it
  *    encrypted.
- * 3. A replaced secret keeps signing beside the new one for an hour, or for the webhook's overlap.
- *    Rotating again during that time adds another one, so that each keeps its promised lifetime.
+ * 3. A replaced secret keeps signing alongside the new one for an hour, or for the webhook's
+ *    overlap. Rotating again during that time adds another secret, so that each keeps its promised
+ *    lifetime.
  */
 import type { Db, Tx } from '../../../platform/database/database.ts';
 import { ApiError, fieldError } from '../../../platform/http/errors.ts';
@@ -88,7 +89,7 @@ export async function getWebhook(
 }
 
 /**
- * A webhook that may be sent to now.
+ * Returns a webhook that may be sent to now.
  * @throws {ApiError} NOT_FOUND, CONFLICT
  */
 export async function getActiveWebhook(

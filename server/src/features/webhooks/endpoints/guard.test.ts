@@ -44,14 +44,14 @@ const allowedHosts = [
   .join(' ')
   .split(' ');
 
-/** The webhook's pending delivery fails at its attempt, and nothing else is sent. */
+/** The webhook's pending delivery fails when it is attempted, and nothing else is sent. */
 async function refusesToSend(id: string, target: string): Promise<void> {
   const path = `/v1/webhooks/${id}`;
   const attempted = await eventually(`an attempt at ${target}`, async () => {
     const [delivery] = await service.deliveries(id);
     return delivery !== undefined && delivery.attempts > 0 ? delivery : null;
   });
-  // Here, a name that only a private network's resolver knows does not resolve.
+  // Here, a name that only a private network's resolver knows cannot be resolved.
   const isUnknown = attempted.lastError === 'dns_error' && /[a-z]$/i.test(new URL(target).hostname);
   assert.ok(
     isUnknown || attempted.lastError === 'blocked_address',

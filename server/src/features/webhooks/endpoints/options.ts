@@ -1,6 +1,6 @@
 /**
- * Options of a webhook: what it receives, when and how. They are stored as one JSON object in the
- * API's form; an absent field has its default. Secrets are stored separately, encrypted.
+ * Options of a webhook: what it receives, when and how. They are stored as a single JSON object in
+ * the API's format; an absent field has its default. Secrets are stored separately, encrypted.
  */
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { fieldError } from '../../../platform/http/errors.ts';

@@ -1,4 +1,6 @@
-/** The secrets and ed25519 keys of webhooks: making them, and the form in which they sign. */
+/**
+ * Creates the secrets and ed25519 keys of webhooks, and converts them to the form used for signing.
+ */
 import {
   createPrivateKey,
   createPublicKey,
@@ -53,7 +55,7 @@ export type SigningKey = {
   readonly ed25519: KeyObject | null;
 };
 
-/** Cached per secret: creating a key costs several times as much as signing. */
+/** Cached per secret, because creating a key costs several times more than signing. */
 export function signingKey(sealedText: string): SigningKey {
   const { secret, privateText } = partsOf(sealedText);
   return {

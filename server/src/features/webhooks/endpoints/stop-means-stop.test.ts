@@ -1,7 +1,7 @@
 /**
- * After the response to disabling, deletion, a change of URL or a rotation, no request starts under
- * the old state. The receiver responds slowly, so hundreds of deliveries are claimed and waiting
- * when the change comes.
+ * Proves that no request starts under the old state after the response to a disabling, a deletion,
+ * a change of URL or a rotation. The receiver responds slowly, so hundreds of deliveries are
+ * claimed and waiting when the change comes.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';

@@ -1,6 +1,7 @@
 /**
- * Mail notices: one when a webhook has been failing for a while, one when it is disabled for that.
- * Each is a job that is enqueued in the same transaction as its cause, so a kill does not lose it.
+ * Mail notices: one when a webhook has been failing for a while, and one when it is disabled for
+ * that reason. Each is a job that is enqueued in the same transaction as its cause, so a kill does
+ * not lose it.
  */
 import { Type } from 'typebox';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';

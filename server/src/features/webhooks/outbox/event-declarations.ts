@@ -22,12 +22,12 @@ export function webhookEvent<Data extends TSchema>(
 /** Events by their kind, such as `content.ready`. */
 type EventTable = Readonly<Record<string, DeclaredEvent>>;
 
-/** Features contribute the events that they record here, and add their types to `EventData`. */
+/** Features register the events that they record here, and add their types to `EventData`. */
 export const webhookEvents = extensionPoint<EventTable>('webhook events');
 
 /**
  * For kinds whose deliveries store a reference instead of `data`. The reference is resolved for
- * each attempt, so no copy is kept here. Returns null if the data is not a reference, as in example
+ * each attempt, so no copy is stored. Returns null if the data is not a reference, such as example
  * data.
  */
 export type DataAtSending = {

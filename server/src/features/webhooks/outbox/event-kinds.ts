@@ -71,7 +71,7 @@ export type DeliveredEvent = {
 };
 
 /**
- * The body of a delivery, as signed and sent. Built from the stored text of `data`, so that a
+ * The body of a delivery, as signed and sent. It is built from the stored text of `data`, so that a
  * replay repeats the first delivery byte for byte.
  */
 export function deliveryBody(

@@ -2,7 +2,8 @@
  * Filters: conditions on an event's `data`, all of which must hold for the webhook to receive it.
  *
  * A condition is keyed by a path into `data`, such as `error.code`. A path through an array matches
- * if any element does. A path that leads nowhere has no value: only `exists: false` holds for it.
+ * if any element does. A path that matches nothing has no value, so only `exists: false` holds for
+ * it.
  */
 import type { Static, TSchema } from 'typebox';
 import { Type } from 'typebox';
@@ -92,7 +93,7 @@ type Kind = { readonly data: TSchema; readonly example: unknown };
 
 /**
  * The kinds whose events can never pass, because they lack a field of the filter or the field never
- * has such a value. Decided from the kind's schema and example.
+ * has such a value. This is determined from the kind's schema and example.
  * @throws {ApiError} VALIDATION_ERROR if a condition is invalid or no kind can pass
  */
 export function kindsThatNeverPass(

@@ -23,8 +23,9 @@ export async function selectSubscribers(
 }
 
 /**
- * Like `selectSubscribers`, but without its own round trip: see `sendAhead`.
- * @returns a function that waits for the result; it sends a statement only if nothing else was sent
+ * Like `selectSubscribers`, but without a separate round trip: see `sendAhead`.
+ * @returns a function that waits for the result; it sends a statement only if no other statement
+ * has been sent
  */
 export async function selectSubscribersAhead(
   tx: Tx,
@@ -131,7 +132,7 @@ export async function insertEvent(tx: Tx, event: NewEvent): Promise<void> {
   await tx.executeQuery(compileEvent(tx, event));
 }
 
-/** Like `insertEvent`, but without its own round trip: see `sendAhead`. */
+/** Like `insertEvent`, but without a separate round trip: see `sendAhead`. */
 export async function insertEventAhead(tx: Tx, event: NewEvent): Promise<void> {
   await sendAhead(tx, compileEvent(tx, event));
 }

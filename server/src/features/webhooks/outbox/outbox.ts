@@ -1,6 +1,6 @@
 /**
  * The outbox. An event is recorded in the transaction that causes it, with one delivery for each
- * webhook that receives it, so that both exist exactly if the cause does. A process with the
+ * webhook that receives it, so that both exist if and only if the cause does. A process with the
  * `worker` role sends the deliveries. It polls twice a second and wakes up on a hint, so give the
  * hint `webhookDeliveries` after the commit.
  */
@@ -27,8 +27,8 @@ export const deliveriesElsewhere = 'webhook-deliveries-elsewhere';
 
 /**
  * Records an event, and a delivery for each of the organization's active webhooks that subscribes
- * to the kind and whose filter it passes. Call within the transaction that causes it. Takes two
- * statements.
+ * to the kind and whose filter it passes. Must be called within the transaction that causes it.
+ * Takes two statements.
  */
 export async function recordEvent<Kind extends WebhookEventKind>(
   tx: Tx,
@@ -40,8 +40,8 @@ export async function recordEvent<Kind extends WebhookEventKind>(
 }
 
 /**
- * Like `recordEvent`, but without its own round trips. Call before the change: the webhooks are
- * read together with its first statement.
+ * Like `recordEvent`, but without separate round trips. Must be called before the change, because
+ * the webhooks are read together with its first statement.
  * @returns a function that records the event, sent with the next statement or the commit
  */
 export async function prepareEvent<Kind extends WebhookEventKind>(

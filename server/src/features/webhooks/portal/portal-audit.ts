@@ -1,6 +1,6 @@
 /**
- * Records changes that customers make in the portal: their requests have no key that would identify
- * them.
+ * Records changes that customers make in the portal, because their requests have no key that would
+ * identify them.
  */
 import type { Tx } from '../../../platform/database/database.ts';
 import { extensionPoint, type ExtensionsOf } from '../../../platform/feature/extension-point.ts';

@@ -54,8 +54,8 @@ export type AttemptOptions = {
   /** Sent to the receiver, so that its work can join the trace; omitted without tracing. */
   readonly traceparent?: string | undefined;
   /**
-   * Called once connected, right before the first byte is sent. Throws `OutdatedStateError` if the
-   * request must no longer begin.
+   * Called once connected, immediately before the first byte is sent. Throws `OutdatedStateError`
+   * if the request must no longer start.
    */
   readonly onBegin: () => void;
 };

@@ -1,6 +1,6 @@
 /**
- * SQL that assigns deliveries to a sender. Each statement is its own transaction and so takes a
- * `Db`: a single round trip. Times are the database's. The states are described in `sender.ts`.
+ * SQL that assigns deliveries to a sender. Each statement is its own transaction, so it takes a
+ * `Db` and a single round trip. Times are the database's. The states are described in `sender.ts`.
  */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
@@ -75,15 +75,15 @@ export type ClaimRequest = {
 
 /**
  * ready → sending for each webhook's longest-waiting deliveries, with the limit shared evenly among
- * the webhooks. Webhooks with ready deliveries are found by a loose index scan: one step each,
- * however many deliveries they have.
+ * the webhooks. Webhooks with ready deliveries are found by a loose index scan, which takes one
+ * step per webhook, no matter how many deliveries it has.
  *
  * A sent delivery leaves a dead entry at the beginning of its line in the index until the next
  * vacuum. Skipping a hundred thousand of these takes milliseconds, hence the positions.
  *
- * The claim need not survive a crash of the database: a delivery that was sent but not recorded by
- * then is sent again in any case. So its commit does not wait for the disk, which would take most
- * of the time.
+ * The claim need not survive a crash of the database, because a delivery that was sent but not
+ * recorded by then is sent again in any case. Its commit therefore does not wait for the disk,
+ * which would take most of the time.
  *
  * Tried and rejected: the state `sending` in the index, which made a claim write to three indexes
  * and cost 27 µs per delivery in batches of 64. Also `sender_id is null`: without statistics, the
@@ -161,7 +161,7 @@ export async function claimDeliveries(db: Db, request: ClaimRequest): Promise<Cl
         date_part('epoch', delivery.due_at) as due_s, delivery.attempts, delivery.is_manual,
         delivery.is_test, delivery.traceparent
     )
-    -- Common facts of a webhook are returned once, in a separate row.
+    -- Data shared by the deliveries of a webhook is returned once, in a separate row.
     select webhook_id as "webhookId", delivery_id as "deliveryId", kind, body,
       occurred_ms as "occurredAtMs", due_s as "dueAtS", attempts, is_manual as "isManual",
       is_test as "isTest", traceparent,
@@ -230,8 +230,8 @@ export async function promoteDueDeliveries(db: Db, limit: number): Promise<numbe
 
 /**
  * held → ready for the first delivery of each line whose key has no other delivery under way. If
- * two senders look at once, one finds the row locked and skips it, so order within a key is
- * preserved.
+ * two senders look at the same time, one finds the row locked and skips it, so order within a key
+ * is preserved.
  */
 export async function releaseHeldDeliveries(db: Db, limit: number): Promise<number> {
   const { rows } = await sql`
@@ -267,8 +267,8 @@ export async function renewStatistics(db: Db): Promise<void> {
 }
 
 /**
- * Removes index entries of sent deliveries, which every look at all lines must skip: after 120,000
- * deliveries this takes 8 ms, and autovacuum comes only within a minute or so. Does not block
+ * Removes index entries of sent deliveries, which every look at all lines must skip. After 120,000
+ * deliveries, skipping takes 8 ms, and autovacuum may take a minute or so to run. Does not block
  * claims.
  */
 export async function vacuumDeliveries(db: Db): Promise<void> {

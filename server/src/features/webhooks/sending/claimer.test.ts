@@ -51,8 +51,7 @@ test('a backlog over many webhooks that comes at once is claimed by a plan made 
   });
   const took: number[] = [];
   while (took.length < 20) took.push(await look());
-  // With the old plan, each look takes over a second here. On a busy machine, single ones may be
-  // slow.
+  // With the old plan, each look takes over a second here. On a busy machine, a few may be slow.
   const middle = took.toSorted((a, b) => a - b)[took.length >> 1] ?? Infinity;
   assert.ok(middle < 500, `${took.map(Math.round).join(', ')} ms`);
 });

@@ -52,8 +52,8 @@ export class Claimer {
   }
 
   /**
-   * scheduled → ready for due deliveries. Runs under load as often as without, so that retries are
-   * never late.
+   * scheduled → ready for due deliveries. Runs equally often under load, so that retries are never
+   * late.
    * @returns whether there may be more
    */
   async promote(): Promise<boolean> {
@@ -107,7 +107,7 @@ export class Claimer {
       .finally(() => (this.#isVacuuming = false));
   }
 
-  /** Claims do not wait for this. A failure shows as the next slow look. */
+  /** Claims do not wait for this. A failure shows up as the next slow look. */
   #renewStatistics(now: number): void {
     // Both need the same lock.
     if (this.#isVacuuming || now - this.#renewedStatisticsAt < renewStatisticsEveryMs) return;

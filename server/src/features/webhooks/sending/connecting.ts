@@ -16,9 +16,9 @@ const limits = {
   unknown: { places: 12, pauseMs: 0 },
   slow: { places: 2, pauseMs: 16 },
 } as const;
-/** A send that waits longer gives up its place: the time is not spent on the handshake. */
+/** A send that waits longer gives up its place, because its time is not spent on the handshake. */
 const handshakeMs = 25;
-/** A pooled connection is available at once and causes no pause. */
+/** A pooled connection is available immediately and causes no pause. */
 const newConnectionMs = 0.5;
 
 export const connectingPlaces = (pool: PoolName): number => limits[pool].places;
@@ -42,7 +42,7 @@ export class Connecting {
   }
 
   /**
-   * Call when a send gets its connection or fails to get one.
+   * Must be called when a send gets its connection or fails to get one.
    * @returns whether it had a place
    */
   leave(slot: Slot, now: number): boolean {

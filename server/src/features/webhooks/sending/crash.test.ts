@@ -27,7 +27,7 @@ const dataDir = await temporaryFolder();
 const caFile = path.join(dataDir, 'receiver-ca.pem');
 await writeFile(caFile, authority.cert);
 const secretKey = generateKey('secret');
-// A slow receiver, so that there is always something under way.
+// A slow receiver, so that there is always something in flight.
 const receiver = await startReceiver(() => (_request, response) => {
   void pause(20, 'the receiver is slow').then(() => response.writeHead(204).end());
 });
@@ -160,7 +160,7 @@ test(
       'the counts are exact after all this',
     );
 
-    // On shutdown under load, nothing is recorded as failed, and interrupted sends come later.
+    // On a shutdown under load, nothing is recorded as failed, and interrupted sends arrive later.
     const late = new Set<string>();
     let hasEnded = false;
     const more = causeAll(database, organizationId, late, () => hasEnded);

@@ -1,6 +1,7 @@
 /**
- * Hanging receivers do not delay others. Nothing is timed here (see `bench/webhook-fairness.ts`):
- * hanging sends never end by themselves, so anything that depends on them would never happen.
+ * Proves that hanging receivers do not delay others. Nothing is timed here (see
+ * `bench/webhook-fairness.ts`): hanging sends never end on their own, so anything that depends on
+ * them would never happen.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -1,6 +1,6 @@
 /**
- * A success ends a webhook's failing period even if its delivery was claimed before the period
- * began.
+ * Proves that a success ends a webhook's failing period even if its delivery was claimed before the
+ * period began.
  */
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';

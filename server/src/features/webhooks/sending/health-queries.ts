@@ -30,7 +30,7 @@ export type DisabledWebhook = {
   disabledAt: Date;
 };
 
-/** Disables those of the webhooks that have been failing for long enough. */
+/** Disables those of the given webhooks that have been failing for long enough. */
 export async function disableFailing(
   tx: Tx,
   webhookIds: readonly string[],

@@ -1,4 +1,7 @@
-/** A webhook's health is stored in the database and evaluated only by its clock. */
+/**
+ * Proves that a webhook's health is stored in the database and evaluated only by the database's
+ * clock.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

@@ -1,4 +1,7 @@
-/** A webhook is disabled after days of failures; 410; custom headers; rate limits. */
+/**
+ * Tests the health of webhooks: disabling after days of failures, status 410, custom headers, rate
+ * limits.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

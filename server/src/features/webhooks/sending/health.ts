@@ -1,5 +1,5 @@
 /**
- * Webhook health. A webhook whose every attempt has failed for the configured time is disabled, and
+ * Webhook health. A webhook whose attempts have all failed for the configured time is disabled, and
  * the organization's other webhooks are notified. This is decided in the transaction that records a
  * failed attempt; a recorded success ends the failing period (`record-queries.ts`).
  */

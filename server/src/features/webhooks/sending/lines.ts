@@ -1,14 +1,15 @@
 /**
  * Determines which lines the next claim looks at. A claim that looks at all lines finds everything,
- * but its cost grows with the number of webhooks with queued deliveries and with the deliveries
- * sent since the last vacuum. Hence:
+ * but its cost grows with the number of webhooks that have queued deliveries and with the
+ * deliveries sent since the last vacuum. Therefore:
  *
- * 1. At most half of the time is spent on looks at all lines: the first delivery of a webhook waits
+ * 1. At most half of the time is spent on looks at all lines. The first delivery of a webhook waits
  *    for such a look.
- * 2. Between two such looks, claims cover webhooks that may get something and are known from their
- *    latest sends, so a hundred hanging webhooks delay no healthy one. Long lines are continued
- *    from where the last claim ended. Anything before that position, such as a retry or the result
- *    of a slow transaction, waits for the next look, as does the first delivery of another webhook.
+ * 2. Between two such looks, claims cover webhooks that have an allowance and are known from their
+ *    latest sends, so even a hundred hanging webhooks do not delay a healthy one. Long lines are
+ *    continued from where the last claim ended. Anything before that position, such as a retry or
+ *    the result of a slow transaction, waits for the next look, as does the first delivery of
+ *    another webhook.
  */
 import { lineStart, type ClaimedDelivery, type LinePosition } from './claim-queries.ts';
 

@@ -3,7 +3,7 @@
  * take over the deliveries of a sender whose counter has not changed for `deadAfterMs` of
  * observation.
  *
- * Only monotonic clocks count, each process's own: wall clocks that differ or jump do not cause
+ * Each process uses only its own monotonic clock, so wall clocks that differ or jump do not cause
  * false positives. Time without a response from the database does not count as observation.
  */
 import { randomUUID } from 'node:crypto';
@@ -23,7 +23,7 @@ export type LivenessParts = {
   db: Db;
   log: Logger;
   name: string;
-  /** Whether no other process can be alive, so that all others are dead from the start. */
+  /** Whether no other process can be alive, so that all others count as dead from the start. */
   isOnlySender: boolean;
   deadAfterMs: number;
   beatEveryMs: number;
@@ -84,11 +84,11 @@ export class Liveness {
     if (this.#senderId !== null) await removeSender(this.#parts.db, this.#senderId);
   }
 
-  /** @returns the senders that have been still for long enough */
+  /** @returns the senders whose counters have not changed for long enough */
   #observe(others: readonly SenderRow[]): SenderRow[] {
     const now = performance.now();
     const { beatEveryMs, deadAfterMs } = this.#parts;
-    // This process may have been paused itself; unobserved time must not count against others.
+    // This process may itself have been paused. Unobserved time must not count against others.
     const passedMs =
       this.#lastLookAt === null ? 0 : Math.min(now - this.#lastLookAt, 2 * beatEveryMs);
     this.#lastLookAt = now;

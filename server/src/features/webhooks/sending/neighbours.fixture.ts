@@ -12,7 +12,7 @@ export type BadAnswer = (typeof badAnswers)[number];
 
 const slowMs = 1_900;
 const dripEveryMs = 1_000;
-/** Compressed in a worker thread, so that the receiver stays responsive. */
+/** Compressed in a worker thread, so that the receiver remains responsive. */
 const bomb = promisify(gzip)(Buffer.alloc(16 * 1024 * 1024));
 const earlyHints = 'HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n';
 
@@ -61,7 +61,7 @@ function flood(socket: Socket): void {
   next();
 }
 
-/** A port that accepts connections and stays silent, like a hanging handshake. */
+/** A port that accepts connections but stays silent, like a hanging handshake. */
 export async function startSilentPort(): Promise<{ port: number; server: Server }> {
   const server = createServer((socket) => void socket.on('error', () => undefined).unref());
   server.listen(0, '127.0.0.1');

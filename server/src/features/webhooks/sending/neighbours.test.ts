@@ -1,7 +1,7 @@
 /**
- * Misbehaving receivers delay neither an active webhook nor first deliveries. Covers some cases of
- * `bench/webhook-neighbours.ts`, which measures all of them; the limit leaves room for a busy
- * machine.
+ * Proves that misbehaving receivers delay neither an active webhook nor first deliveries. Covers
+ * some cases of `bench/webhook-neighbours.ts`, which measures all of them. The limit leaves room
+ * for a busy machine.
  */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';

@@ -2,9 +2,11 @@
  * The rate limit of a webhook: at most this many requests begin within any second, in a steady flow
  * rather than a burst at the start of each second. Times are milliseconds of a monotonic clock.
  *
- * 1. Requests that began within the last `windowMs`, plus those claimed that have not begun, number
- *    at most `perSecond`. So no second exceeds the limit, however late a connection comes.
- * 2. In addition, a token bucket spreads them: it holds a tenth of a second's worth, or one token.
+ * 1. There are at most `perSecond` requests that began within the last `windowMs` or are claimed
+ *    but have not begun. No second therefore exceeds the limit, no matter how long connecting
+ *    takes.
+ * 2. In addition, a token bucket spreads them out: it holds a tenth of a second's worth, or at
+ *    least one token.
  *
  * Only one process at a time sends to such a webhook: see `turn-queries.ts`.
  */
@@ -14,7 +16,7 @@ const windowMs = 1_050;
 
 export class RateLimit {
   #perSecond: number;
-  /** Start times of requests in the window, oldest first. */
+  /** Start times of the requests in the window, oldest first. */
   readonly #begun: number[] = [];
   /** Claimed but not begun. */
   #reserved = 0;
@@ -41,14 +43,14 @@ export class RateLimit {
     return this.#left;
   }
 
-  /** Claims one. May leave a debt that later tokens pay off. */
+  /** Claims one request. May leave a debt that later tokens pay off. */
   take(): void {
     this.#reserved += 1;
     this.#tokens -= 1;
     this.#left -= 1;
   }
 
-  /** A claimed request begins or fails before beginning. */
+  /** A claimed request starts, or fails before starting. */
   begin(now: number): void {
     this.#reserved -= 1;
     this.#begun.push(now);

@@ -1,6 +1,6 @@
 /**
- * SQL that records how attempts ended. It is a single statement and so its own transaction: it
- * takes a `Db` and one round trip. Times are the database's. The states are described in
+ * SQL that records how attempts ended. It is a single statement, and therefore its own transaction:
+ * it takes a `Db` and one round trip. Times are the database's. The states are described in
  * `sender.ts`.
  */
 import { sql } from 'kysely';
@@ -33,7 +33,7 @@ export type AttemptRecord = {
   claimedAtS: number;
 };
 
-/** Older ones are dropped, because a delivery may be retried manually without limit. */
+/** Older attempts are dropped, because a delivery may be retried manually without limit. */
 const maxEarlierAttempts = 50;
 
 /** The earlier attempts of `delivery`, plus its latest one before `record`. */

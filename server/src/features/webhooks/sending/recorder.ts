@@ -1,7 +1,7 @@
 /**
  * Records how attempts ended, batching many in one transaction: while one batch is being committed,
- * the next one collects. Records survive as long as the process; after a kill, the delivery is sent
- * again.
+ * the next one collects. Unwritten records are lost when the process is killed; their deliveries
+ * are then sent again.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -12,7 +12,7 @@ import { applyHealth, healthChanges } from './health.ts';
 import { recordAttempts, type AttemptRecord } from './record-queries.ts';
 
 /**
- * `written`; `lost` if the claim was gone, so that another sender has the delivery; `unwritten` if
+ * `written`; `lost` if the claim was gone, because another sender has the delivery; `unwritten` if
  * the database did not accept it.
  */
 export type RecordFate = 'written' | 'lost' | 'unwritten';

@@ -1,6 +1,6 @@
 /**
- * Determines how much may be claimed per webhook: as much as it can handle, and an even share of
- * what is scarce.
+ * Determines how much may be claimed per webhook: as much as the webhook can handle, and an even
+ * share of scarce resources.
  */
 import { hasShownItself, openOf, type Load, type PoolName } from './webhook-load.ts';
 
@@ -18,15 +18,18 @@ const quickFactor = 6;
 const leisurelyFactor = 2;
 /** Factor for unknown and slow webhooks together. */
 const othersFactor = 4;
-/** The share of it that slow webhooks leave to unknown ones. */
+/** The share of that which slow webhooks leave to unknown ones. */
 const reserveShare = 1 / 8;
 /**
  * Maximum deliveries waiting here for connections to slow webhooks; the rest wait in the database.
  */
 const maxSlowWaiting = 32;
-/** Windows of a quick webhook that may wait besides the one under way. */
+/** Windows of a quick webhook that may wait in addition to the one in flight. */
 const windowsAhead = 8;
-/** Maximum waiting deliveries as a factor of `total`, shared evenly by the quick webhooks. */
+/**
+ * Maximum number of waiting deliveries, as a factor of `total`, shared evenly by the quick
+ * webhooks.
+ */
 const aheadFactor = 2;
 
 export type RoomFor = {
@@ -36,7 +39,7 @@ export type RoomFor = {
   readonly claimed: number;
   /** A number that increases with each call. */
   readonly turn: number;
-  /** Whether webhooks that are not quick may get anything. */
+  /** Whether webhooks that are not quick may get deliveries. */
   readonly isForAll: boolean;
   readonly now: number;
 };

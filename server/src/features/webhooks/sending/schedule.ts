@@ -1,7 +1,7 @@
 /**
  * Decides what happens to a delivery after an attempt.
  *
- * 1. A response with status 2xx, read to its end or to the limit, is a success, and so is a
+ * 1. A response with status 2xx that was read to its end or to the limit is a success, as is a
  *    broker's confirmation. Nothing else is.
  * 2. Any other end of an attempt is the receiver's failure: the next attempt follows after the
  *    scheduled delay. After the last one, the delivery has failed.
@@ -16,12 +16,12 @@ import type { DestinationFailure } from './destinations/driver.ts';
 
 export type AttemptEnd =
   | { readonly type: 'answered'; readonly statusCode: number; readonly retryAfterMs: number | null }
-  /** By a destination without statuses. */
+  /** Success at a destination that has no statuses. */
   | { readonly type: 'confirmed'; readonly statusCode: null }
   | {
       readonly type: 'unanswered';
       readonly failure: DestinationFailure;
-      /** Set if the response broke off after its head. */
+      /** Set if the response broke off after its headers. */
       readonly statusCode: number | null;
     }
   | { readonly type: 'not made'; readonly reason: NotMadeReason };
@@ -50,7 +50,7 @@ export type Decision =
   | { readonly next: 'release'; readonly delayMs: number }
   | { readonly next: 'park' };
 
-/** A secret that can't be decrypted must be fixed by a person, so there is no hurry. */
+/** A person must fix a secret that can't be decrypted, so there is no hurry. */
 const unreadableDelayMs = 60_000;
 
 /**
@@ -129,7 +129,8 @@ export function readRetryAfter(
 
 /**
  * Parses the three date formats of RFC 9110, 5.6.7, including the obsolete ones. `Date.parse`
- * accepts all of them, but also much that is not an HTTP date; the last format lacks a time zone.
+ * accepts all of them, but also much that is not an HTTP date, and would read the last format as
+ * local time.
  */
 function readHttpDate(value: string): number {
   if (value.endsWith(' GMT')) return Date.parse(value);

@@ -25,7 +25,7 @@ export type Sending = BagMember & {
   readonly claim: ClaimedDelivery;
   /** By the process's monotonic clock. */
   readonly claimedAt: number;
-  /** Whether the request has begun; after that, changes of the webhook no longer matter. */
+  /** Whether the request has started. After that, changes to the webhook no longer matter. */
   hasBegun: boolean;
   result: AttemptResult | null;
 };
@@ -75,7 +75,7 @@ export function toRecord(
   };
 }
 
-/** Classifies the receiver by the end of a send. */
+/** Classifies the receiver by how a send ended. */
 export function slotResult(next: Decision['next']): SendResult {
   if (next === 'release' || next === 'park') return 'not made';
   return next === 'success' ? 'success' : 'failure';
@@ -96,7 +96,7 @@ function lagOf({ claim, webhook, claimedAt }: Sending, startedAt: number): numbe
   return beforeClaimMs + Math.max(0, startedAt - claimedAt);
 }
 
-/** A secret that can't be decrypted must be fixed by a person. */
+/** A person must fix a secret that can't be decrypted. */
 export function logAttempt(
   log: Logger,
   attempt: AttemptRecord,

@@ -24,9 +24,9 @@ export type SenderTiming = {
   readonly pollEveryMs: number;
   readonly beatEveryMs: number;
   readonly deadAfterMs: number;
-  /** Time that a shutdown waits for sends in progress. */
+  /** How long a shutdown waits for sends in progress. */
   readonly graceMs: number;
-  /** Time that a shutdown then waits until the database has recorded their results. */
+  /** How long a shutdown then waits for the database to record their results. */
   readonly recordTimeoutMs: number;
 };
 

@@ -2,7 +2,7 @@
  * A test process: a sender on the database whose connection is the first argument. It may access
  * loopback and disables webhooks after five days of failures. The second argument is the vault's
  * key in base64, the third the offset of its wall clock in milliseconds; SIGUSR2 sets the clock
- * back by an hour. Prints "sending" and ends with its parent.
+ * back by an hour. Prints "sending", and ends when its parent ends.
  */
 import { pino } from 'pino';
 import { openDatabase, type DatabaseConnection } from '../../../platform/database/database.ts';

@@ -27,8 +27,8 @@ export async function listSenders(db: Db): Promise<SenderRow[]> {
 }
 
 /**
- * Removes senders whose heartbeat has not changed since it was read. Waits for any claim of theirs
- * that is being committed; after that they can't claim.
+ * Removes senders whose heartbeat has not changed since it was read. Waits for any of their claims
+ * that are being committed; after that, they can't claim.
  * @returns the number removed
  */
 export async function removeDeadSenders(tx: Tx, dead: readonly SenderRow[]): Promise<number> {
@@ -58,8 +58,8 @@ export async function takeBackDeliveries(tx: Tx): Promise<number> {
 }
 
 /**
- * Requeues deliveries that this sender has claimed without knowing it: the response to a claim can
- * be lost after its commit. No claim of the same sender may be in progress.
+ * Requeues deliveries that this sender has claimed without knowing it, because the response to a
+ * claim can be lost after its commit. No claim by the same sender may be in progress.
  */
 export async function releaseUnknownDeliveries(
   db: Db,

@@ -9,14 +9,14 @@
  *
  * 1. A delivery is a row from the commit of its event until retention drops it. No state is only in
  *    memory, so a kill at any point loses nothing.
- * 2. At most one living sender has a delivery in `sending`: it is claimed under a row lock and
+ * 2. At most one live sender has a delivery in `sending`: it is claimed under a row lock and
  *    reclaimed only from a sender whose heartbeat stopped (`liveness.ts`).
  * 3. The record of an attempt is fenced by the sender's id and the number of attempts. A sender
  *    that lost its claim changes nothing.
  * 4. A delivery is sent again only after a recorded failure, or if its sender ended between the
- *    send and the record. So a kill repeats at most the deliveries that were in `sending`.
+ *    send and the record. A kill therefore repeats at most the deliveries that were in `sending`.
  * 5. A shutdown records nothing as failed: interrupted deliveries are released, uncounted.
- * 6. At most `concurrency` sends to quick webhooks are under way, and fixed multiples of that to
+ * 6. At most `concurrency` sends to quick webhooks are in flight, and fixed multiples of that to
  *    others (`slots.ts`), using two database connections: one for claims, one for records.
  * 7. No request begins under an outdated state of its webhook: see `endpoint-changes.ts`. A
  *    delivery that finds its webhook changed is released.
@@ -62,12 +62,17 @@ export type DeliverySender = AsyncDisposable & {
   underWay(): number;
 };
 
-/** Starts to send. Disposing waits for sends under way, and releases those that take too long. */
+/**
+ * Starts to send. Disposing of it waits for sends in flight, and releases those that take too long.
+ */
 export function startDeliverySender(options: SenderOptions): DeliverySender {
   return new Sender(options);
 }
 
-/** Maximum concurrent sends per webhook: over 3,000 per second to a receiver 20 ms away. */
+/**
+ * Maximum concurrent sends per webhook, which is enough for over 3,000 per second to a receiver 20
+ * ms away.
+ */
 const maxPerWebhook = 64;
 /**
  * Interval between two claims under load. A claim costs the database half a millisecond plus a
@@ -188,7 +193,7 @@ class Sender implements DeliverySender {
       this.#hasUnknownClaims = false;
     }
     this.#giveBackWaiting('slow');
-    // Sent but unrecorded deliveries count too, which bounds the repeats after a kill.
+    // Sent but unrecorded deliveries count, too, which limits the repeats after a kill.
     const room = this.#slots.room(this.#sending.size);
     if (room.total === 0) return false;
     const claimed = await this.#claimer.claim(senderId, room);
@@ -308,7 +313,7 @@ class Sender implements DeliverySender {
     });
   }
 
-  /** Resolves when nothing is under way, or after `ms`. */
+  /** Resolves when nothing is in flight, or after `ms`. */
   async #idle(ms: number): Promise<void> {
     if (this.#sending.size === 0) return;
     const { promise, resolve } = Promise.withResolvers<void>();

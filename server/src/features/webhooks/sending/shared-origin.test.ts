@@ -1,7 +1,8 @@
 /**
- * Many tenants behind one gateway: hanging webhooks and test sends delay no healthy webhook at the
- * same origin. Previously, forty of them delayed its events by 25 seconds and more; the limit here
- * leaves room for a busy machine. `bench/webhook-fairness.ts` measures it.
+ * Many tenants behind one gateway: proves that hanging webhooks and test sends do not delay a
+ * healthy webhook at the same origin. Previously, forty of them delayed its events by 25 seconds or
+ * more. The limit here leaves room for a busy machine; `bench/webhook-fairness.ts` measures the
+ * actual delay.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -14,7 +15,7 @@ import { createWebhook } from '../endpoints/endpoints.ts';
 import { cause, startWebhookService } from '../webhooks.fixture.ts';
 
 const maxLagMs = 5_000;
-/** Events for a healthy webhook beside the hanging ones; each waits for a poll. */
+/** Events for a healthy webhook among the hanging ones. Each waits for a poll. */
 const eventsBeside = 6;
 
 /** Paths below `/hang` never respond. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SlotPool } from './slot-pool.ts';
 
-/** A pool in which every webhook wants more and keeps what it gets. */
+/** A pool in which every webhook wants more slots and keeps those it gets. */
 function fill(names: readonly string[], limits = { size: 256, share: 3 }) {
   const pool = new SlotPool(limits);
   const held = new Map<string, number>();

@@ -2,13 +2,13 @@
  * Slots shared by organizations, and the webhooks that wait for them.
  *
  * 1. The next slot goes to the organization with the fewest slots, and within it to the webhook
- *    with the fewest sends under way. A slot is held for as long as the receiver takes, so equal
+ *    with the fewest sends in flight. A slot is held for as long as the receiver takes, so equal
  *    numbers mean equal shares of time, whether a send takes 5 ms or 2 s.
  * 2. An organization may hold at most `share` times as many slots as it leaves free, and a webhook
- *    three times as many as it leaves to its organization. So only an organization that holds none
- *    takes the last slot: a newcomer always finds one, however many others are greedy. These are
- *    dynamic thresholds (Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory
- *    packet switches", 1998).
+ *    three times as many as it leaves to its organization. Only an organization that holds no slot
+ *    can therefore take the last one, so a newcomer always finds one, no matter how greedy the
+ *    others are. These are dynamic thresholds (Choudhury and Hahne, "Dynamic queue length
+ *    thresholds for shared-memory packet switches", 1998).
  */
 export type PoolLimits = { readonly size: number; readonly share: number };
 
@@ -50,7 +50,7 @@ export class SlotPool {
   }
 
   /**
-   * @param sendsOf number of a webhook's sends under way
+   * @param sendsOf number of a webhook's sends in flight
    * @returns the webhook whose turn it is, removed from the waiting list, or null if none may start
    */
   next(sendsOf: (webhookId: string) => number): string | null {

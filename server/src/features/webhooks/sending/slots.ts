@@ -1,11 +1,11 @@
 /**
  * Decides when each claimed delivery is sent and how many more may be claimed. Receivers that hang,
- * fail or are slow must delay nobody else, and a responsive one gets all that it can handle.
+ * fail or are slow must not delay others, and a responsive receiver gets as much as it can handle.
  *
- * 1. A webhook is slow while its latest send failed or took over two seconds, or while a send has
- *    waited longer than that for a connection, or then for its response. Otherwise it is unknown
+ * 1. A webhook is slow if its latest send failed or took over two seconds, or while a send has been
+ *    waiting longer than that for a connection, or then for its response. Otherwise, it is unknown
  *    before its first success, leisurely if its latest send took over a quarter of a second, and
- *    else quick.
+ *    quick in all other cases.
  * 2. An unknown webhook gets one send. Its first success opens a window of eight sends, each
  *    further success widens it by one, and a failure halves it, down to eight. A webhook that was
  *    healthy when it was forgotten starts with its window.
@@ -13,14 +13,15 @@
  *    organization and webhook (`slot-pool.ts`). A send that turns out to be leisurely or slow gives
  *    up its quick slot.
  * 4. Sends to unknown and slow webhooks are limited by what may be claimed for them: four times
- *    `total`, of which slow ones leave a reserve to unknown ones. So a webhook whose first send
- *    hangs never holds a slot of a healthy one. All but quick ones open few connections at a time
- *    (`connecting.ts`); each kind has its own places for that, so that none waits for another.
- * 5. A webhook with a rate limit gets no more claimed than it may send now (`rate-limit.ts`).
+ *    `total`, of which slow ones leave a reserve to unknown ones. A webhook whose first send hangs
+ *    therefore never holds a slot of a healthy one. All but quick webhooks open few connections at
+ *    a time (`connecting.ts`); each kind has separate places for that, so that none waits for
+ *    another.
+ * 5. For a webhook with a rate limit, no more is claimed than may be sent now (`rate-limit.ts`).
  * 6. Deliveries beyond a quick webhook's window wait here, a few windows at most, so that a quick
- *    receiver need not wait for the next claim. Claims have a fixed cost, so the next one for a
- *    webhook is made only when half of them have been sent, and for one that is not quick only now
- *    and then.
+ *    receiver need not wait for the next claim. Claims have a fixed cost, so the next claim for a
+ *    webhook is made only when half of them have been sent, and claims for webhooks that are not
+ *    quick are made only now and then.
  */
 import { Connecting, connectingPlaces } from './connecting.ts';
 import { RateLimit } from './rate-limit.ts';
@@ -61,13 +62,15 @@ export type KnownWebhook = {
 };
 
 /**
- * Interval between claims for webhooks that are not quick: hundreds of them make a claim longer,
- * and quick ones wait for its end.
+ * Interval between claims for webhooks that are not quick. Hundreds of these make a claim slower,
+ * and quick webhooks wait for its end.
  */
 const patienceMs = 25;
 /** Interval between checks for sends that have lasted so long that they must give up their slot. */
 const lookAgainMs = 25;
-/** A start takes a tenth of a millisecond; after this many, other work gets a turn. */
+/**
+ * Starting a send takes a tenth of a millisecond. After this many starts, other work gets a turn.
+ */
 const maxStartsAtOnce = 32;
 /** Maximum number of remembered healthy webhooks that are idle. */
 const maxRemembered = 10_000;
@@ -127,7 +130,7 @@ export class Slots<T> {
     return roomFor(this.#loads, { total, claimed, turn: this.#turn, isForAll, now });
   }
 
-  /** Call before the first `enter` for a claimed webhook. */
+  /** Must be called before the first `enter` for a claimed webhook. */
   know({ organizationId, webhookId, failingSinceS, rateLimit }: KnownWebhook): void {
     const now = this.#now();
     let load = this.#loads.get(webhookId);
@@ -172,7 +175,7 @@ export class Slots<T> {
     this.serve();
   }
 
-  /** The send has its connection. */
+  /** The send has a connection. */
   begin(slot: Slot): void {
     const now = this.#now();
     slot.waitingSince = now;
@@ -201,7 +204,10 @@ export class Slots<T> {
     this.serve();
   }
 
-  /** Starts whatever there is room for. Call periodically, because room also appears with time. */
+  /**
+   * Starts whatever there is room for. Must be called periodically, because room also appears as
+   * time passes.
+   */
   serve(): void {
     const now = this.#now();
     for (const slot of this.#connecting.takeOverdue(now)) this.#connected(slot);
@@ -299,7 +305,8 @@ export class Slots<T> {
   }
 
   /**
-   * Schedules a `serve`, because room appears with time while connections and responses are slow.
+   * Schedules a `serve`, because room appears as time passes while connections and responses are
+   * slow.
    */
   #serveSoon(ms: number): void {
     if (this.#timer !== null) return;

@@ -1,7 +1,7 @@
 /**
- * Periodically rereads the states of webhooks whose deliveries wait for their turn or a connection,
- * so that changes by other processes are noticed and states do not expire without one. While the
- * database is away, states expire and nothing begins.
+ * Periodically rereads the states of webhooks whose deliveries are waiting for their turn or a
+ * connection, so that changes by other processes are noticed and unchanged states do not expire.
+ * While the database is away, states expire and no request starts.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { maxStateAgeMs } from '../endpoints/endpoint-changes.ts';
@@ -23,8 +23,8 @@ export function agedStates(sendings: Iterable<Sending>): ReadonlySet<SendingWebh
 }
 
 /**
- * Also prolongs this sender's turns at rate-limited webhooks.
- * @returns the webhooks that have changed, under whose old states nothing may begin
+ * Also extends this sender's turns at rate-limited webhooks.
+ * @returns the webhooks that have changed; no request may start under their old states
  */
 export async function renewStates(
   db: Db,

@@ -2,10 +2,10 @@
  * SQL for turns: only one sender at a time sends to a rate-limited webhook, and it alone knows what
  * began within the last second.
  *
- * 1. A claim takes or prolongs the turn. A request begins at most `maxStateAgeMs` after the query
- *    that granted the turn (`endpoint-changes.ts`), and so within it.
- * 2. Another sender may take the turn one second after it ended. So its first request begins at
- *    least a second after the previous sender's last one, even if that sender was killed.
+ * 1. A claim takes or extends the turn. A request begins at most `maxStateAgeMs` after the query
+ *    that granted the turn (`endpoint-changes.ts`), and therefore within the turn.
+ * 2. Another sender may take the turn one second after it ended. Its first request therefore begins
+ *    at least a second after the previous sender's last one, even if that sender was killed.
  */
 import { sql } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';
@@ -18,7 +18,7 @@ export function isFree(senderId: string) {
     or turn.ends_at < clock_timestamp() - interval '1 second')`;
 }
 
-/** Prolongs the sender's turns. Returns their webhooks. */
+/** Extends the sender's turns. Returns their webhooks. */
 export async function renewTurns(
   db: Db,
   senderId: string | null,

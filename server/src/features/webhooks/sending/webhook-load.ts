@@ -9,7 +9,7 @@ import type { RateLimit } from './rate-limit.ts';
 export const poolNames = ['quick', 'leisurely', 'unknown', 'slow'] as const;
 export type PoolName = (typeof poolNames)[number];
 
-/** One send under way. */
+/** One send in flight. */
 export type Slot = BagMember & {
   readonly webhookId: string;
   readonly startedAt: number;
@@ -61,9 +61,7 @@ export function newLoad<T>(organizationId: string, isFailing: boolean, now: numb
   };
 }
 
-/**
- * The load of a webhook that was healthy when it was forgotten, which need not prove itself again.
- */
+/** The load of a webhook that was healthy when it was forgotten and need not prove itself again. */
 export function rememberedLoad<T>(organizationId: string, tookMs: number, now: number): Load<T> {
   const load = newLoad<T>(organizationId, false, now);
   load.window = firstWindow;
@@ -82,12 +80,12 @@ export function hasNext({ waiting, underWay, window }: Load<unknown>): boolean {
   return waiting.length > 0 && underWay.size < window;
 }
 
-/** A receiver that has proven quick may hold more deliveries in advance. */
+/** A receiver that has proven quick may have more deliveries claimed in advance. */
 export function hasShownItself(load: Load<unknown>): boolean {
   return load.window > firstWindow;
 }
 
-/** Its pool, from its latest send and the waiting time of those under way. */
+/** Its pool, based on its latest send and the waiting time of those in flight. */
 export function poolOf(load: Load<unknown>, now: number): PoolName {
   let longestMs = load.lastTookMs;
   for (const { waitingSince } of load.underWay) {

@@ -3,10 +3,10 @@
  *
  * A replication slot keeps the server from removing segments that are not archived yet. Each pass
  * stores the segments finished since the previous pass and the flushed part of the current one,
- * then advances the slot. This needs no archive command that runs as another user, and an idle
- * service does not fill a segment every minute. The server limits how much WAL the slot keeps
- * (`max_slot_wal_keep_size`): if a place is unavailable for too long, the slot is lost, the log has
- * a gap, and the next pass starts over with a new base.
+ * then advances the slot. Unlike an archive command, this needs no program that runs as another
+ * user, and an idle service does not fill a segment every minute. The server limits how much WAL
+ * the slot keeps (`max_slot_wal_keep_size`): if a place is unavailable for too long, the slot is
+ * lost, leaving a gap in the log, and the next pass starts over with a new base.
  */
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { archiveKey, parseLsn, segmentName, walKey, type Archive } from './chain
 export const slotName = 'reelfeed_archive';
 
 export type ArchivePass = Archive & {
-  /** Whether there is a gap between the log before this pass and what follows. */
+  /** Whether there is a gap between the log archived before this pass and what follows. */
   isNew: boolean;
   segments: number;
 };
@@ -34,7 +34,7 @@ type ServerState = {
 };
 
 /**
- * @param client a superuser's session
+ * @param client a superuser session
  * @param cluster the folder of the server's files
  * @param commit makes a small commit, because a point-in-time restore needs one after its target
  */

@@ -10,7 +10,7 @@ type Start = { lsn: string; system: string; timeline: number; segmentBytes: numb
 /**
  * Must follow a pass of the archiver, whose slot keeps the log that the copy needs.
  *
- * @param client a superuser's session, which the copy holds until it ends
+ * @param client a superuser session, which the copy uses until it ends
  * @param archive runs a pass of the archiver: the log must be stored before the base that needs it
  * @returns the base, once it can be restored
  */

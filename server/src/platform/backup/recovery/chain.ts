@@ -90,8 +90,9 @@ export async function listSegments(
 }
 
 /**
- * Removes bases and log that no moment of the last `keptMs` needs. The newest base before that
- * window is kept, because moments at the start of the window are restored from it.
+ * Removes bases and segments that are not needed to restore any moment of the last `keptMs`. Keeps
+ * the newest base before that window, because moments at the start of the window are restored from
+ * it.
  */
 export async function pruneRecovery(
   repository: Repository,
@@ -125,5 +126,5 @@ export async function pruneRecovery(
   }
 }
 
-/** A base without a description may still be in progress. */
+/** A base without a description may still be being written. */
 const unfinishedMs = 24 * 60 * 60_000;

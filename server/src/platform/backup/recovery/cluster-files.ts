@@ -21,7 +21,7 @@ const leftOut =
 const controlFile = 'global/pg_control';
 const readBytes = 256 * 1_024;
 
-/** Packs the folder and additional files that exist only in memory. */
+/** Packs the folder, plus additional files that exist only in memory. */
 export async function* packCluster(
   folder: string,
   extra: () => Promise<Readonly<Record<string, string>>>,

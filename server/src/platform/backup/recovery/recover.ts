@@ -61,7 +61,9 @@ export async function planRecovery(repository: Repository, to: Date): Promise<Re
   return { base, archive, segments, to };
 }
 
-/** @throws ConfigurationError if the directory holds a database that no recovery has created */
+/**
+ * @throws ConfigurationError if the directory holds a database that was not created by a recovery
+ */
 export async function requireRecoverable(dataDirectory: string): Promise<void> {
   const isUnfinished = await open(join(dataDirectory, markerName)).then(
     async (file) => file.close().then(() => true),
@@ -75,7 +77,7 @@ export async function requireRecoverable(dataDirectory: string): Promise<void> {
 
 /**
  * Fills the data directory with the database as of the plan's moment. Can be repeated until
- * `endRecovery`, so a restore may be interrupted at any step.
+ * `endRecovery` is called, so a restore may be interrupted at any step.
  */
 export async function recoverDatabase(
   { base, archive, segments, to }: RecoveryPlan,
@@ -90,7 +92,8 @@ export async function recoverDatabase(
   await sync(dataDir.path);
   const staging = join(dataDir.path, 'postgres.new-recovery');
   const cluster = join(dataDir.path, 'postgres');
-  // The password of an interrupted attempt does not match the copy; the next start sets a new one.
+  // The password from an interrupted attempt does not match the copy. The next start sets a new
+  // one.
   for (const path of [staging, cluster, join(dataDir.path, PASSWORD_FILE)]) {
     await rm(path, { recursive: true, force: true });
   }
@@ -114,7 +117,7 @@ export async function endRecovery(dataDir: DataDirectory): Promise<void> {
   await sync(dataDir.path);
 }
 
-/** A segment always has its full size, however much of it was written. */
+/** A segment always has its full size, no matter how much of it was written. */
 async function putSegment(
   repository: Repository,
   system: string,

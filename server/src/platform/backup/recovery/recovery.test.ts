@@ -75,7 +75,7 @@ test('the moment before a bad delete is restored, once more after a cut, and oth
   await withPostgres(target, async ({ connection, superuserConnection, folder: cluster }) => {
     assert.deepEqual(await query(connection, 'select count(*)::int from item'), [25_000]);
     await query(connection, 'insert into item values (0, null)');
-    // The restored server starts a log of its own, which is archived from the beginning.
+    // The restored server starts a new log, which is archived from the beginning.
     const done = await withSession(superuserConnection, session, (client) =>
       archivePass(client, cluster, repository, async () => new Date()),
     );

@@ -1,15 +1,15 @@
 /**
  * Discards connections whose response will never arrive.
  *
- * TCP does not report that the other side has frozen, or that a firewall has dropped a connection:
- * a statement on it would wait forever and keep its place in the pool. So once a statement has been
- * waiting for `suspiciousAfterMs`, the watch asks the server on a connection of its own:
+ * TCP does not report a peer that has frozen, or a connection that a firewall has dropped: a
+ * statement on it would wait forever and keep its place in the pool. So once a statement has been
+ * waiting for `suspiciousAfterMs`, the watch asks the server on a separate connection:
  *
  * - No answer: the server is unavailable. All waiting connections are broken, so that their
  *   requests fail now and the pool reconnects when the server is back.
  * - The server is working on the statement: it is slow, and the server's own timeout limits it.
  * - The server is not working on it: the statement or its response was lost, and the connection is
- *   broken. Idle connections are then suspect too, because they use the same route.
+ *   broken. Idle connections are then suspect too, because they take the same route.
  *
  * Behind a pooler such as PgBouncer, the server can't be asked about a connection; there, only
  * `maxWaitMs` ends a wait.
@@ -25,16 +25,18 @@ const probeTimeoutMs = 3_000;
 /** A slow statement is checked again after this time. */
 const askAgainAfterMs = 5_000;
 
-/** A client of the pool, with the state that the watch needs. */
+/** A client of the pool with the state that the watch needs. */
 export type WatchedClient = Client & {
-  /** When the current statement was sent; null while there is none. */
+  /** When the current statement was sent; null if there is none. */
   waitingSince?: number | null;
 };
 
 type State = { isIdle: boolean; askedAt: number };
 type Suspect = { client: WatchedClient; since: number; state: State };
 
-/** `null`: the server does not answer. `unknown`: it does, but can't be asked about connections. */
+/**
+ * `null`: the server does not answer. `unknown`: it answers, but can't be asked about connections.
+ */
 type Finding = Map<number, string> | 'unknown' | null;
 
 export class ConnectionWatch implements Disposable {
@@ -140,7 +142,7 @@ async function probe(connection: PoolConfig): Promise<Finding> {
     const isDirect = rows.some(({ pid, own }) => own && pid === processIdOf(client));
     return isDirect ? new Map(rows.map(({ pid, state }) => [pid, state ?? 'active'])) : 'unknown';
   } catch (error) {
-    // An error from the server itself, such as too many connections, is an answer.
+    // An error from the server itself, such as too many connections, counts as an answer.
     return error instanceof Error && 'severity' in error ? 'unknown' : null;
   } finally {
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 /**
- * Names each private part of `pg` that a new version no longer has, before it causes obscure
- * failures.
+ * Names each private part of `pg` that a new version no longer has, before its absence causes
+ * obscure failures.
  */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';

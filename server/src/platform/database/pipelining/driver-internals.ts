@@ -38,7 +38,7 @@ export function preparedStatementsOf(connection: Connection): PreparedStatements
   return connection as unknown as PreparedStatements;
 }
 
-/** Destroys a client's socket, so that everything waiting on it fails with `error`. */
+/** Destroys a client's socket, so that everything waiting for it fails with `error`. */
 export function breakSocket(client: Client, error: Error): void {
   (client as unknown as Internals).connection.stream.destroy(error);
 }

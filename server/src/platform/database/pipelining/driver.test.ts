@@ -180,7 +180,7 @@ describe('statements that are sent often', () => {
     const divide = (n: number) => sql`select 1 / ${n}::integer as n ${mark}`;
     const behind = (n: number) => sql`select ${n}::integer + 1 as n ${mark}`;
     for (let n = 0; n < 30; n += 1) {
-      // Every third time the first statement fails, and with it the one that follows.
+      // Every third time, the first statement fails, and with it the one that follows.
       const result = inTransaction(db, async (tx) => {
         await sendAhead(tx, divide(n % 3).compile(tx));
         return (await behind(n).execute(tx)).rows;

@@ -1,8 +1,8 @@
 /**
- * The driver beneath Kysely. It saves round trips: `begin` is sent together with the first
- * statement of its transaction, and a statement whose result is not needed at once (`sendAhead`)
- * with the next one, or with `commit` at the latest. A transaction without statements sends
- * nothing.
+ * The driver beneath Kysely, which saves round trips. `begin` is sent together with the first
+ * statement of its transaction. A statement whose result is not needed immediately (`sendAhead`) is
+ * sent with the next statement, or with `commit` at the latest. A transaction without statements
+ * sends nothing.
  */
 import {
   AbortedTransactionError,
@@ -31,12 +31,15 @@ export function createDialect(pool: Pool, nameOf: NameOf): Dialect {
   };
 }
 
-/** A statement sent ahead: `result` settles together with the statement that it is sent with. */
+/** A statement sent ahead. `result` settles together with the statement that it is sent with. */
 export type Ahead<Row> = { readonly result: Promise<QueryResult<Row>> };
 
 type Waiting = Statement & PromiseWithResolvers<QueryResult<unknown>>;
 
-/** The state of a transaction as PostgreSQL knows it. `announced`: its `begin` is not sent yet. */
+/**
+ * The state of a transaction as PostgreSQL knows it. `announced`: its `begin` has not been sent
+ * yet.
+ */
 type TransactionState = 'none' | 'announced' | 'begun';
 
 export class RoundTripConnection implements DatabaseConnection {
@@ -48,8 +51,8 @@ export class RoundTripConnection implements DatabaseConnection {
   #begin: Statement = statement('begin');
   #isBroken = false;
   /**
-   * A connection can break between two statements, and then the next one fails. Without a listener,
-   * the process would end here.
+   * A connection can break between two statements; the next statement then fails. Without this
+   * listener, the process would end.
    */
   readonly #onLost = () => {
     this.#isBroken = true;
@@ -64,7 +67,7 @@ export class RoundTripConnection implements DatabaseConnection {
 
   sendAhead<Row>({ sql: text, parameters: values }: CompiledQuery<Row>): Ahead<Row> {
     const waiting = { text, values, ...Promise.withResolvers<QueryResult<unknown>>() };
-    // The caller may ignore the result: a failure also fails the statement that follows.
+    // The caller may ignore the result, because a failure also fails the statement that follows.
     waiting.promise.catch(() => undefined);
     this.#ahead.push(waiting);
     return { result: waiting.promise as Promise<QueryResult<Row>> };
@@ -88,8 +91,8 @@ export class RoundTripConnection implements DatabaseConnection {
   async commit(): Promise<void> {
     if (this.#transaction === 'begun' || this.#ahead.length > 0) {
       const { command } = await this.#send(statement('commit'));
-      // If a failure was overlooked, PostgreSQL answers `commit` on the aborted transaction with
-      // ROLLBACK.
+      // If a failure was overlooked, PostgreSQL answers the `commit` of the aborted transaction
+      // with ROLLBACK.
       if (command !== 'COMMIT') throw new AbortedTransactionError();
     }
     this.#transaction = 'none';
@@ -114,7 +117,7 @@ export class RoundTripConnection implements DatabaseConnection {
 
   release(): void {
     this.#client.release(this.#isBroken);
-    // From here on the pool listens again.
+    // From here on, the pool listens again.
     this.#client.off('error', this.#onLost);
   }
 
@@ -201,7 +204,7 @@ function toResult(result: SentResult | undefined): QueryResult<unknown> {
   return { numAffectedRows: BigInt(rowCount ?? 0), rows };
 }
 
-/** Errors are created in the socket's code; this adds the caller's stack. */
+/** Errors are created in the socket's code. This adds the caller's stack. */
 function withStack(error: unknown): unknown {
   if (error instanceof Error) Error.captureStackTrace(error, withStack);
   return error;

@@ -1,5 +1,5 @@
 /**
- * Proves that recurring statements are prepared, each under one name, and that their number is
+ * Proves that recurring statements are prepared, each under a single name, and that their number is
  * bounded.
  */
 import assert from 'node:assert/strict';
@@ -10,7 +10,7 @@ import { openDatabase, type Db } from '../database.ts';
 
 const { connection } = await openTestDatabase();
 
-/** Runs `work` with each of several connections of one pool, all held at the same time. */
+/** Runs `work` on each of several connections of a pool, all held at the same time. */
 async function onConnections(count: number, work: (db: Db) => Promise<void>): Promise<void> {
   await using database = openDatabase({ connection, poolSize: count, log: silentLog });
   const all = Promise.withResolvers<void>();

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { Client, type ClientConfig } from 'pg';
 
-/** A statement is prepared once it has been sent this often, so one-off texts never are. */
+/** A statement is prepared once it has been sent this often, so one-off statements never are. */
 const sentBefore = 5;
-/** PostgreSQL keeps each prepared statement in every connection, so their number is bounded. */
+/** PostgreSQL keeps every prepared statement in each connection, so their number is bounded. */
 const maxPrepared = 200;
 const maxCounted = 2_000;
 
 /**
  * A client class that prepares recurring statements, so that PostgreSQL does not parse and plan
  * them each time. The name is derived from the text, so it means the same on every connection.
- * Statements without parameters (`begin`, `commit`) are left alone.
+ * Statements without parameters (`begin`, `commit`) are not prepared.
  *
  * @param connectionOf returns where a client connects to; called when the client is created
  */
@@ -24,7 +24,7 @@ export function preparingClient(
       super(typeof config === 'string' ? config : { ...config, ...connectionOf() });
     }
 
-    // `query` has many forms; only text with parameters is changed, the others pass through.
+    // `query` has many forms. Only text with parameters is changed; the other forms pass through.
     override query: Client['query'] = (...args: unknown[]) => {
       const [text, values, ...rest] = args;
       const send = super.query.bind(this) as (...given: unknown[]) => never;

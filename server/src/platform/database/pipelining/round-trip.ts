@@ -18,10 +18,9 @@ type Sent = {
 };
 
 /**
- * Several statements in one round trip. They are sent one after another, followed by a single Sync,
- * so PostgreSQL runs them in order, each with a snapshot of its own, and skips everything after the
- * first failure. That is why `begin` may be sent together with statements that must not run without
- * it.
+ * Several statements in one round trip. They are sent one after another, followed by a single Sync.
+ * PostgreSQL runs them in order, each with a new snapshot, and skips everything after the first
+ * failure. That is why `begin` may be sent together with statements that must not run without it.
  *
  * An instance is passed to `client.query`, which drives it through the methods below.
  */
@@ -44,7 +43,7 @@ export class RoundTrip {
   }
 
   submit(connection: Connection): void {
-    // Each statement would end with a Sync of its own, so they get a connection whose `sync` does
+    // Each statement would end with its own Sync, so they get a connection whose `sync` does
     // nothing.
     const withoutSync = Object.create(connection, {
       sync: { value: () => undefined },
@@ -53,7 +52,7 @@ export class RoundTrip {
     try {
       for (const { query } of this.#sent) {
         query.submit(withoutSync);
-        // Preparing a value failed, so the statements that follow must not be sent.
+        // A value could not be prepared, so the statements that follow must not be sent.
         if (this.#failure() !== null) break;
       }
       connection.sync();
@@ -80,7 +79,7 @@ export class RoundTrip {
   }
 
   /**
-   * Name and text of the statement being answered. The client records it as prepared when the
+   * Name and text of the statement being answered. The client records it as prepared once the
    * server confirms it.
    */
   get name(): string | undefined {
@@ -126,7 +125,8 @@ function prepare(
   nameOf: NameOf,
 ): Sent {
   const name = values.length > 0 ? nameOf(text) : null;
-  // Uses the extended protocol even without values, because the simple one cannot share a Sync.
+  // Uses the extended protocol even without values, because the simple protocol cannot share a
+  // Sync.
   const config = {
     text,
     values: [...values],

@@ -1,4 +1,7 @@
-/** The log with its bytes in JetStream: the conformance suite, and tests specific to a stream. */
+/**
+ * The log with its bytes in JetStream: the conformance suite, and tests that are specific to a
+ * stream.
+ */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sql } from 'kysely';

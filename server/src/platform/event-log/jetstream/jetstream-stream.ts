@@ -22,7 +22,7 @@ import type { StreamUrl } from './stream-url.ts';
 
 const connectTimeoutMs = 10_000;
 const requestTimeoutMs = 4_000;
-/** Electing a new leader takes longer; blocks go to the database in the meantime. */
+/** Electing a new leader takes longer. In the meantime, blocks go to the database. */
 const publishTimeoutMs = 2_000;
 /** After a failure, nothing is published for this long. */
 const restMs = 2_000;
@@ -31,7 +31,7 @@ const idHeader = 'Nats-Msg-Id';
 const partitions = 16;
 /** Maximum number of concurrent requests. */
 const pipeline = 64;
-/** For headers and the subject of a message. */
+/** Space for the headers and the subject of a message. */
 const messageOverheadBytes = 1_024;
 
 /** @throws Error telling the operator what to do */
@@ -90,7 +90,7 @@ async function ensureStream(
     subjects: [`${stream}.>`],
     storage: StorageType.File,
     retention: RetentionPolicy.Limits,
-    // A full disk refuses events instead of dropping the oldest ones.
+    // A full disk rejects new events instead of dropping the oldest ones.
     discard: DiscardPolicy.New,
     num_replicas: wanted,
     allow_direct: true,
@@ -105,7 +105,7 @@ class JetStream implements BlockStream {
   readonly #client: JetStreamClient;
   readonly #log: Logger;
   readonly #maxBytes: number;
-  /** On the clock of `performance`. */
+  /** By the clock of `performance`. */
   #awayUntil = 0;
 
   constructor(
@@ -164,7 +164,7 @@ class JetStream implements BlockStream {
     const { name } = this.identity;
     try {
       const near = await this.#manager.direct.getMessage(name, { seq: sequence });
-      // Any replica may answer, including one that lags behind; the leader knows for sure.
+      // Any replica may answer, including one that lags behind. Only the leader knows for sure.
       return near ?? (await this.#manager.streams.getMessage(name, { seq: sequence }));
     } catch (error) {
       if (isApiError(error, JetStreamApiCodes.NoMessageFound)) return null;
@@ -227,8 +227,9 @@ function partitionOf(organizationId: string): number {
 }
 
 /**
- * Runs `work` for each value with limited concurrency. @returns the results in the order of the
- * values
+ * Runs `work` for each value with limited concurrency.
+ *
+ * @returns the results in the order of the values
  */
 async function pipelined<In, Out>(
   values: readonly In[],

@@ -5,7 +5,7 @@
 import type { Parsed, Parser } from '../../settings/config-values.ts';
 
 export type StreamUrl = {
-  /** `host:port` of the initial servers; the rest of a cluster is discovered through them. */
+  /** `host:port` of the initial servers. The rest of a cluster is discovered through them. */
   readonly servers: readonly string[];
   readonly isEncrypted: boolean;
   readonly user: string | null;

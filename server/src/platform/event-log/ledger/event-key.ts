@@ -1,17 +1,16 @@
 /**
  * Keys of the deduplication ledger: 16 bytes derived from organization and event id, never from a
- * time, so that an event whose timestamp was adjusted is still the same event when it is sent
- * again.
+ * time. An event that is sent again with an adjusted timestamp is therefore still the same event.
  *
- * A UUID keeps its order: it is XORed with a mask of its organization, so time-ordered ids are
- * adjacent in the index, which keeps the index fast. Any other id is hashed. UUIDs are
- * case-insensitive, other ids are case-sensitive.
+ * UUIDs are XORed with a mask of their organization, so time-ordered ids stay adjacent in the
+ * index, which keeps the index fast. Any other id is hashed. UUIDs are case-insensitive, other ids
+ * are case-sensitive.
  */
 import { createHash } from 'node:crypto';
 
 export const keyBytes = 16;
 
-/** An organization's part of its keys. Worth caching, because it is computed by hashing. */
+/** An organization's part of its keys. Worth caching, because it takes a hash to compute. */
 export type KeyScope = { readonly organizationId: string; readonly mask: Uint8Array };
 
 export function keyScope(organizationId: string): KeyScope {

@@ -1,13 +1,13 @@
-/** The SQL of the deduplication ledger; its functions are in functions.sql. */
+/** The SQL of the deduplication ledger. Its functions are in functions.sql. */
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../database/database.ts';
 import { keyBytes, keyScope, writeEventKey } from './event-key.ts';
 
-/** An event that is sent again within this time counts once. */
+/** An event that is sent again within this time counts only once. */
 export const leastKeyAgeHours = 72;
 
 /**
- * Starts a new generation if the current one is at least `leastAgeHours` old, by the database's
+ * Starts a new generation if the current one is at least `leastAgeHours` old by the database's
  * clock. Keys are therefore kept for at least that long, and at most twice as long.
  */
 export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean> {
@@ -18,7 +18,7 @@ export async function rotateKeys(tx: Tx, leastAgeHours: number): Promise<boolean
   return rows[0]?.rotated ?? false;
 }
 
-/** Removes the key of an event id: even a hash of an id must not be kept. */
+/** Removes the key of an event id, because not even a hash of the id may be kept. */
 export async function forgetEventKey(
   tx: Tx,
   organizationId: string,
@@ -37,7 +37,7 @@ export type GenerationSize = {
   readonly bytes: number;
 };
 
-/** Reads only the catalogue, so it is cheap for a ledger of any size. */
+/** Reads only the catalogue, so it is cheap for any size of ledger. */
 export async function measureLedger(db: Db): Promise<GenerationSize[]> {
   const { rows } = await sql<GenerationSize>`
     select case name when current_generation then 'current' else 'previous' end as generation,

@@ -16,7 +16,7 @@ export type NewBlock = {
 
 /**
  * Adds blocks and the keys of their events, in order, in the format of `filledUuidArray`. A single
- * statement is a transaction by itself and takes one round trip, which is why this takes no `Tx`.
+ * statement is its own transaction and takes one round trip, which is why this takes no `Tx`.
  */
 export async function insertBlocks(
   db: Db,
@@ -42,7 +42,7 @@ export type PlaceArrays = {
   sizes: (number | null)[];
 };
 
-/** Places as arrays of columns; the arrays are empty if there are no places at all. */
+/** Places as arrays of columns. The arrays are empty if there are no places at all. */
 export function placeArrays(places: readonly (StreamPlace | null)[]): PlaceArrays {
   if (places.every((place) => place === null)) return { sequences: [], messages: [], sizes: [] };
   return {

@@ -6,7 +6,8 @@ import type { PostgresPosition } from './position.ts';
 
 const maxBacklog = 10_000;
 /**
- * The oldest block is among this many first ones: commits overtake one another by seconds at most.
+ * The oldest block is among the first few blocks: transactions overtake each other by seconds at
+ * most.
  */
 const maxLagBlocks = 100;
 
@@ -25,7 +26,7 @@ async function measure(db: Db, position: PostgresPosition, limit: number): Promi
   const range = { ...position, receivedBeforeMs: null };
   const next = { ...range, base: position.target ?? position.base, target: null, after: null };
   if (position.target === null) return measureRange(db, next, limit);
-  // The rest of the step, and the blocks added since it began.
+  // The rest of the step, plus the blocks added since it began.
   const rest = await measureRange(db, range, limit);
   const since = await measureRange(db, next, limit);
   return { blocks: rest.blocks + since.blocks, ageMs: Math.max(rest.ageMs, since.ageMs) };
@@ -53,8 +54,8 @@ export async function countEvents(db: Db): Promise<number> {
 }
 
 /**
- * The day of the first block, because days are dropped as a whole. As long as the log contains the
- * block with the first number, which is among the first in log order, no day was dropped.
+ * The day of the first block, because days are dropped as a whole. While the log still contains the
+ * block with the first number, which is among the first in log order, no day has been dropped.
  */
 export async function readFirstDay(db: Db): Promise<number> {
   const { rows } = await sql<{ is_whole: boolean; day_s: number | null }>`

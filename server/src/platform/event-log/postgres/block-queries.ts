@@ -8,12 +8,12 @@ import { oldestUnseen, type BlockKey, type Place } from './position.ts';
 /** One read: the blocks visible to `target` but not to `base`. */
 export type BlockRange = {
   base: string;
-  /** Null to use a snapshot taken by the statement. */
+  /** Null to use a snapshot taken by the statement itself. */
   target: string | null;
   after: Place | null;
-  /** Skips blocks received earlier. */
+  /** Skips blocks received before this moment. */
   receivedFromMs: number;
-  /** Skips blocks received then or later; null for no limit. */
+  /** Skips blocks received at this moment or later; null for no limit. */
   receivedBeforeMs: number | null;
 };
 
@@ -35,7 +35,7 @@ export type BlockRow = {
   duplicates: number[];
   /** Null for a block that was not joined. */
   members: Member[] | null;
-  /** Null for a block that the caller named as known; empty if a stream holds the bytes. */
+  /** Null for a block that the caller already has; empty if a stream holds the bytes. */
   events: Buffer | null;
   place: StreamPlace | null;
 };
@@ -74,10 +74,10 @@ type Row = {
 } & PlaceColumns;
 
 /**
- * A page of blocks in order of (written_by, sequence), the primary key. A page is a short range
- * both for a tail, which reads the end of the index, and for a rebuild, which reads all of it. By
- * sequence alone, a tail would have to look at every block since the log began. The bounds of
- * received_at exclude the partitions of other days.
+ * A page of blocks in order of (written_by, sequence), the primary key. A page is a short range of
+ * the index, both for a tail, which reads its end, and for a rebuild, which reads all of it.
+ * Ordered by sequence alone, a tail would have to look at every block since the log began. The
+ * bounds of received_at exclude the partitions of other days.
  */
 export async function selectBlocks(
   db: Db,
@@ -171,7 +171,7 @@ const members = sql`unnest(block.joined_written_by, block.joined_sequences,
     block.joined_received_at, block.joined_counts) with ordinality
   as member (writer, number, received, events, place)`;
 
-/** Whether a reader at the start of the range has yet to read a member: see `Place`. */
+/** Whether a reader at the start of the range still has to read a member: see `Place`. */
 function isUnreadMember(range: BlockRange): RawBuilder<unknown> {
   const { writtenBy, sequence } = range.after?.membersAfter ?? range.after ?? startPlace;
   return sql`${isInRange(range, { writtenBy: sql`member.writer`, receivedAt: sql`member.received` })}

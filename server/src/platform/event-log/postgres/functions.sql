@@ -1,10 +1,10 @@
--- Appending to the event log. The ledger is in ../ledger/functions.sql.
--- The migrator runs this file when it has changed: each statement creates or replaces.
+-- Appending to the event log. The ledger is in ../ledger/functions.sql. The migrator reruns this
+-- file whenever it has changed, so each statement creates or replaces.
 
--- Adds blocks to the log, in one statement with the ledger: a key for each event, in the order of
--- the blocks. The result has a row for each block, in their order; `added_sequence` is null for a
--- block of which every event was in the log before, and is then not stored. The places in a stream are
--- null for blocks that hold their bytes themselves; empty arrays stand for no places at all.
+-- Adds blocks and the ledger keys of their events, in the order of the blocks, in one statement.
+-- Returns a row for each block, in the same order. `added_sequence` is null for a block that was
+-- not stored because the log already had all of its events. Places in a stream are null for blocks
+-- whose bytes are in the table. Empty arrays mean that there are no places at all.
 create or replace function append_event_blocks(
   organizations text[], counts integer[], blocks bytea[], keys uuid[],
   stream_sequences bigint[], stream_messages uuid[], stream_sizes integer[]
@@ -15,7 +15,7 @@ declare
   first integer := 0;
 begin
   if cardinality(fresh) < cardinality(keys) then
-    -- Of keys that were given several times, the first counts.
+    -- If a key was given several times, the first one counts.
     select array_agg(place order by place) into repeated from (
       select given.place::integer - 1 as place,
         row_number() over (partition by given.key order by given.place) as nth, new_key is null as known

@@ -19,7 +19,7 @@ export type OldBlock = {
 
 /**
  * The first blocks after those already joined, in log order. All transactions up to that of the
- * last block have ended, so no block can be inserted between them.
+ * last block have ended, so no block can appear between them.
  */
 export async function selectOldBlocks(db: Db, limit: number): Promise<OldBlock[]> {
   const { rows } = await sql<OldBlock>`
@@ -68,9 +68,9 @@ export async function selectBytes(tx: Tx, blocks: readonly OldBlock[]): Promise<
 /** Blocks of one organization and day that become one block. */
 export type JoinedGroup = {
   readonly blocks: readonly OldBlock[];
-  /** The events of all blocks; null to keep the bytes of a single block wherever they are. */
+  /** The events of all blocks; null to leave the bytes of a single block where they are. */
   readonly bytes: Buffer | null;
-  /** The place in the stream if one holds the bytes, which are then empty. */
+  /** The place of the bytes if a stream holds them; `bytes` is then empty. */
   readonly place: StreamPlace | null;
 };
 
@@ -78,7 +78,7 @@ export type JoinedGroup = {
  * Replaces each group by one block at the end of the joined range: `writtenBy` is the range's last
  * transaction.
  *
- * @throws Error if a block was changed since it was read
+ * @throws Error if a block has changed since it was read
  */
 export async function replaceGroups(
   tx: Tx,
@@ -132,7 +132,7 @@ export async function replaceGroups(
   if (rows[0]?.removed !== blocks.length) throw new Error('A block has changed since it was read.');
 }
 
-/** Records that everything up to this transaction is joined. */
+/** Records that everything up to this transaction has been joined. */
 export async function saveJoinedTo(tx: Tx, writtenBy: string): Promise<void> {
   await sql`update event_block_joining set joined_to = ${writtenBy}::xid8`.execute(tx);
 }

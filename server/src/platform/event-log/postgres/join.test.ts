@@ -20,12 +20,14 @@ import { createPostgresLog } from './postgres-log.ts';
 const { db, connection } = await openTestDatabase();
 const log = createPostgresLog<SampleEvent>({ db });
 const signal = new AbortController().signal;
-/** Makes blocks of the last minute old enough. */
+/** Makes blocks of the last minute old enough to be joined. */
 const atOnceMs = -60_000;
 const join = (through: Db = db) => joinOldBlocks({ db: through, stream: null }, signal, atOnceMs);
 const pageLimits = { limitBlocks: 100, limitEvents: 10_000 };
 
-/** Joins all that can be joined. Transactions in other databases of the server delay it. */
+/**
+ * Joins all blocks that can be joined. Transactions in other databases of the server delay joining.
+ */
 async function joinAll(): Promise<void> {
   const unjoined = async () => {
     await join();
@@ -61,7 +63,7 @@ async function readPage(reader: Reader, limitBlocks: number): Promise<boolean> {
 const step = fc.record({
   action: fc.oneof(
     { arbitrary: fc.constant('append' as const), weight: 4 },
-    // Begins a slow transaction, which later ones overtake, or commits it.
+    // Begins or commits a slow transaction, which later ones overtake.
     { arbitrary: fc.constant('write slowly' as const), weight: 2 },
     { arbitrary: fc.constant('read' as const), weight: 3 },
     { arbitrary: fc.constant('join' as const), weight: 1 },
@@ -128,7 +130,7 @@ test('whatever writers, readers and joining do at once, each reader gets each ev
     if (isJoinedAtEnd) await joinAll();
     for (const reader of readers) {
       while (!(await readPage(reader, 3)));
-      // A step that had already begun ends before newer blocks.
+      // A step that has already begun ends before newer blocks.
       while (!(await readPage(reader, 100)));
       const { organizationId } = reader;
       const expected =
@@ -151,7 +153,7 @@ test('there is one block for each organization and minute, and large ones stay a
       { organizationId: 'org_large', events: Array.from({ length: 1_500 }, () => sample()) },
     ]);
   }
-  // Appending may have run into the next minute.
+  // The appends may have crossed into the next minute.
   await sql`update event_block set received_at = date_trunc('minute', now())
     where organization_id in ('org_small', 'org_large')`.execute(db);
   const before = await log.read(log.start, { ...pageLimits, organizationId: 'org_small' });
@@ -215,7 +217,7 @@ test('a kill at any step leaves the blocks as they were, and the next run joins 
     assert.deepEqual((await log.read(log.start, limits)).blocks, before.blocks, `step ${step}`);
     const left = await countBlocks(organizationId);
     assert.ok(left === 1 || left === 6, `${left} blocks after step ${step}`);
-    // Without a kill, transactions in other databases of the server delay the joining.
+    // Even without a kill, transactions in other databases of the server delay joining.
     if (wasKilled()) step += 1;
     return left;
   };

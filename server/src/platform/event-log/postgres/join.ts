@@ -39,7 +39,7 @@ import { fetchBytes, type LogSource } from './source.ts';
 import { addGarbage } from './stream-queries.ts';
 
 const rangeMs = 60_000;
-/** Followers have just read younger blocks, from memory if possible. */
+/** Until then, followers read the blocks from memory if possible. */
 const defaultMinAgeMs = 10 * 60_000;
 const maxRangeBlocks = 5_000;
 const maxRangeBytes = 16 * 1024 * 1024;
@@ -160,7 +160,7 @@ async function storeGroups(
   });
 }
 
-/** Splits a group where a block would become too large. A damaged block stays alone. */
+/** Splits a group wherever a block would become too large. A damaged block is kept separate. */
 function cutGroup(
   group: readonly OldBlock[],
   texts: ReadonlyMap<OldBlock, string | null>,

@@ -20,7 +20,7 @@ for (let day = 1; day <= days; day += 1) {
   await sql`select create_day_partition('event_block', 'received_at', ${date}::date)`.execute(db);
 }
 
-/** Refills the log, with as many blocks of another organization among them. */
+/** Refills the log, interleaved with as many blocks of another organization. */
 async function fill(organizationId: string, count: number): Promise<void> {
   await sql`truncate event_block`.execute(db);
   for (let day = days; day >= 1; day -= 1) {
@@ -30,7 +30,7 @@ async function fill(organizationId: string, count: number): Promise<void> {
         to_timestamp(${(today - day * dayMs) / 1000}::float8 + n)
       from generate_series(1, ${count / days}::int) n`.execute(db);
   }
-  // The planner needs accurate statistics of the organization: they led to the bad plan.
+  // The planner needs accurate statistics of the organization, because these led to the bad plan.
   await sql`vacuum analyze event_block`.execute(db);
 }
 
@@ -50,13 +50,16 @@ async function pagesOfWalk(organizationId: string, expected: number): Promise<nu
 
 const count = 8_000;
 const blocksOfPage = 100;
-/** Reads each day's index and the rows of the page. If each page read all blocks after it: 247. */
+/**
+ * Reads each day's index and the rows of the page. It would be 247 if each page read all blocks
+ * after it.
+ */
 const maxPages = 60;
 
 for (const organizationId of ['org_a', 'org_z']) {
   test(`a page of the log of ${organizationId} costs the same, however many blocks are behind it`, async () => {
     await fill(organizationId, count);
-    // Statistics of other sessions arrive late, and can only increase a measurement.
+    // Statistics of other sessions arrive late and can only increase a measurement.
     const measured = [];
     for (let turn = 0; turn < 3; turn += 1) {
       measured.push(await pagesOfWalk(organizationId, count));

@@ -62,8 +62,8 @@ export async function readRows(
   const position = parsePosition(from);
   const bound = until === undefined ? null : parsePosition(until).base;
   const isBounded = bound !== null && position.target === null;
-  // Never go backwards: if the bound does not include all that the reader has read, it is already
-  // passed.
+  // Never go backwards: if the bound does not include everything that the reader has read, the
+  // reader is already past it.
   if (isBounded && !isBehind(position.base, bound))
     return { rows: [], next: position, isLast: true };
   const range = isBounded ? { ...position, target: bound } : position;

@@ -1,10 +1,10 @@
 /**
  * Positions in a log that PostgreSQL keeps.
  *
- * Block numbers are assigned in another order than transactions commit, so "everything after number
- * n" would lose blocks. A position is therefore a pair of snapshots: a reader gets, in pages, the
- * blocks that are visible to the second but not to the first; then the second becomes the first.
- * Every block is in exactly one such step: nothing is missed, nothing is repeated, and no long
+ * Block numbers are not assigned in the order in which transactions commit, so "everything after
+ * number n" would lose blocks. A position is therefore a pair of snapshots. A reader gets, in
+ * pages, the blocks that are visible to the second but not to the first; then the second becomes
+ * the first. Every block is in exactly one such step, so nothing is missed or repeated, and no long
  * transaction delays a reader.
  */
 import type { LogOrder, LogPosition } from '../event-log.ts';
@@ -13,8 +13,8 @@ export type BlockKey = { readonly writtenBy: string; readonly sequence: number }
 
 /**
  * A reader's place within a step: it has read the blocks up to this key. After a joined block,
- * `membersAfter` is its place when it reached the joined range: it has read the members up to there
- * before they were joined. See join.ts.
+ * `membersAfter` is the reader's place when it reached the joined range: it read the members up to
+ * there before they were joined. See join.ts.
  */
 export type Place = BlockKey & { readonly membersAfter?: BlockKey };
 
@@ -43,9 +43,9 @@ export function startAt(timeMs: number): PostgresPosition {
 }
 
 /**
- * A block's timestamp is the start of its transaction, and transactions of this service end within
- * minutes, or PostgreSQL ends them. Two days is far more and costs nothing: it only determines
- * which partitions are read.
+ * A block's timestamp is the start of its transaction, and transactions of this service last
+ * minutes at most, because PostgreSQL ends longer ones. Two days is far more and costs nothing: it
+ * only determines which partitions are read.
  */
 const maxTransactionMs = 2 * 24 * 3_600_000;
 
@@ -53,7 +53,7 @@ export function betweenSteps(base: string, nowMs: number): PostgresPosition {
   return { base, target: null, after: null, receivedFromMs: nowMs - maxTransactionMs };
 }
 
-/** @throws Error if the position was created by another kind of log */
+/** @throws Error if the position was created by a different kind of log */
 export function parsePosition(position: LogPosition): PostgresPosition {
   const { base, target, after, receivedFromMs } = position;
   if (
@@ -88,7 +88,8 @@ export function comparePositions(one: PostgresPosition, other: PostgresPosition)
       if (!isAtTime) return comparePlaces(one.after, other.after);
       return orderOf(one.receivedFromMs - other.receivedFromMs);
     }
-    // Inside a step that extends beyond what the other has read; a reader between steps is behind.
+    // Inside a step that extends beyond what the other reader has read. A reader between steps is
+    // behind.
     if (one.target === null) return 'before';
     return other.target === null ? 'after' : 'apart';
   }
@@ -103,7 +104,7 @@ function comparePlaces(one: PostgresPosition['after'], other: PostgresPosition['
   }
   const order = compareKeys(one, other);
   if (one.writtenBy !== other.writtenBy) return order;
-  // The two readers may have read different members of the blocks joined there.
+  // The two readers may have read different members of the joined blocks.
   const [part, otherPart] = [one.membersAfter, other.membersAfter];
   if (part === undefined || otherPart === undefined) return part === otherPart ? order : 'apart';
   return compareKeys(part, otherPart) === 'same' ? order : 'apart';
@@ -119,15 +120,15 @@ function orderOf(difference: number): LogOrder {
   return difference < 0 ? 'before' : 'after';
 }
 
-/** The oldest transaction that may be invisible to a snapshot in text form. */
+/** The oldest transaction that may be invisible to a snapshot, given as text. */
 export function oldestUnseen(snapshot: string): string {
   return snapshot.split(':')[0] ?? '0';
 }
 
 /**
- * Whether a snapshot sees less than another one of the same server, both in text form, and nothing
- * that the other does not. Reading up to a snapshot that does not include all of one's own would go
- * backwards.
+ * Whether one snapshot sees strictly less than another of the same server, both given as text. A
+ * reader must not read up to a snapshot that does not include everything it has already read,
+ * because that would go backwards.
  */
 export function isBehind(snapshot: string, other: string): boolean {
   if (snapshot === other) return false;
@@ -139,7 +140,7 @@ export function isBehind(snapshot: string, other: string): boolean {
   return later.end > one.end || later.open.size < one.open.size;
 }
 
-/** `end`: transactions from this one on are invisible; `open`: so are these. */
+/** `end`: transactions from this one on are invisible. `open`: so are these. */
 function parseSnapshot(snapshot: string): { end: number; open: ReadonlySet<number> } {
   const [, end = '0', open = ''] = snapshot.split(':');
   return { end: Number(end), open: new Set(open === '' ? [] : open.split(',').map(Number)) };

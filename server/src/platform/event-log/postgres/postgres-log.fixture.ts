@@ -11,7 +11,7 @@ import { createPostgresLog } from './postgres-log.ts';
 
 type TestDatabase = Awaited<ReturnType<typeof openTestDatabase>>;
 
-/** Makes blocks of the last minute old enough. */
+/** Makes blocks of the last minute old enough to be joined. */
 const joinAtOnceMs = -60_000;
 
 const signal = new AbortController().signal;
@@ -40,7 +40,7 @@ export function logUnderTest(
     },
     arrange: () => joinAll(db, stream),
     async pagesRead(work) {
-      // A single connection: its own statistics are complete once it has reported them.
+      // A single connection, whose statistics are complete once it has reported them.
       await using one = openDatabase({ connection, poolSize: 1, log: silentLog });
       const log = createPostgresLog<SampleEvent>({ db: one.db, stream });
       await work(log);

@@ -49,7 +49,7 @@ test('a snapshot is behind one that sees all of it and more', () => {
     ['5:9:5,7', '7:9:7', true],
     ['7:9:7', '5:9:5,7', false],
     ['5:9:5', '5:12:5,10', true],
-    // The second does not see 6, which the first does, so it is not ahead.
+    // The second snapshot does not see 6, which the first one sees, so it is not ahead.
     ['9:9:', '6:12:6', false],
     ['6:12:6', '9:9:', false],
   ];

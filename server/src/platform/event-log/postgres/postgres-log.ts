@@ -43,13 +43,13 @@ import { completeTenantIndex } from './tenant-index.ts';
 
 export type PostgresLogOptions<Event> = {
   readonly db: Db;
-  /** Blocks that this process has appended, which need not be fetched. */
+  /** Blocks that this process has appended, which it need not fetch. */
   readonly recent?: RecentBlocks<Event>;
   /**
-   * For maintenance that needs a session of its own. Without it, other processes must do that work.
+   * For maintenance that needs a dedicated session. Without it, other processes must do that work.
    */
   readonly connection?: DatabaseConnection;
-  /** Holds the bytes of new blocks; without it, the table does. */
+  /** Holds the bytes of new blocks. Without it, the table holds them. */
   readonly stream?: BlockStream | null;
 };
 
@@ -80,7 +80,7 @@ export function createPostgresLog<Event extends LogEntry>({
       const page = await inTransaction(db, (tx) =>
         rewritePage<Event>(tx, stream, from, limits, edit),
       );
-      // The removed events are gone when this resolves.
+      // Once this resolves, the removed events are gone.
       if (stream !== null) await removeGarbage(db, stream, new AbortController().signal);
       return page;
     },

@@ -13,9 +13,9 @@ const rewriteLock = 1_402_778_190;
 const joinLock = 1_402_778_191;
 
 /**
- * Waits until nobody else rewrites the organization's blocks or joins blocks, and holds the lock
- * until the transaction ends. A page is read and written back under this lock; otherwise one writer
- * could restore what another removed.
+ * Waits until no other session is rewriting the organization's blocks or joining blocks, and holds
+ * the lock until the transaction ends. A page is read and written back under this lock; otherwise
+ * one writer could restore what another removed.
  */
 export async function lockForRewriting(tx: Tx, organizationId: string): Promise<void> {
   await sql`
@@ -24,7 +24,8 @@ export async function lockForRewriting(tx: Tx, organizationId: string): Promise<
 }
 
 /**
- * Waits until nobody else rewrites or joins blocks, and holds the lock until the transaction ends.
+ * Waits until no other session is rewriting or joining blocks, and holds the lock until the
+ * transaction ends.
  *
  * @throws a contention error if that takes more than two seconds
  */
@@ -34,7 +35,8 @@ export async function lockForJoining(tx: Tx): Promise<void> {
 }
 
 /**
- * Replaces the events of a block; `written_by` stays the same, so that no reader gets it again.
+ * Replaces the events of a block. `written_by` stays the same, so that no reader gets the block
+ * again.
  *
  * @param memberCounts the remaining events of each member; null for a block that was not joined
  */

@@ -49,7 +49,8 @@ async function storeBytes(
 /**
  * Edits a block, or all members of a joined one, including those that the position has passed.
  *
- * @returns the remaining events of each member, or of the block as the only one; null for no change
+ * @returns the remaining events of each member, or a single list for a block that was not joined;
+ * null for no change
  */
 function editRow<Event>(row: BlockRow, edit: BlockEditor<Event>): (readonly Event[])[] | null {
   const events = () => decodeRow<Event>(row);

@@ -6,13 +6,13 @@ import type { RecentBlocks } from '../recent-blocks.ts';
 
 export type LogSource<Event> = {
   readonly db: Db;
-  /** Blocks that this process has appended, which need not be fetched. */
+  /** Blocks that this process has appended, which it need not fetch. */
   readonly recent: RecentBlocks<Event> | null;
-  /** Holds the bytes of blocks; null if the database does. */
+  /** Holds the bytes of blocks; null if the database holds them. */
   readonly stream: BlockStream | null;
 };
 
-/** The bytes of a block: null if the caller has them already, empty if a stream holds them. */
+/** The bytes of a block: null if the caller already has them, empty if a stream holds them. */
 type WithBytes = { events: Buffer | null; readonly place: StreamPlace | null };
 
 /**

@@ -10,7 +10,7 @@ const garbageLock = 1_402_778_192;
 /** A statement after which no garbage is removed until the session ends. */
 export const keepGarbage = `select pg_advisory_lock_shared(${garbageLock})`;
 
-/** @returns false while another session holds the garbage */
+/** @returns false while another session is holding the garbage */
 export async function lockGarbage(tx: Tx): Promise<boolean> {
   const { rows } = await sql<{ is_ours: boolean }>`
     select pg_try_advisory_xact_lock(${garbageLock}::bigint) as is_ours`.execute(tx);
@@ -38,7 +38,11 @@ export async function deleteGarbage(tx: Tx, sequences: readonly number[]): Promi
     where stream_sequence = any(${int8Array(sequences)}::int8[])`.execute(tx);
 }
 
-/** Stores the identity of the first stream. @returns the stored identity */
+/**
+ * Stores the identity of the first stream.
+ *
+ * @returns the stored identity
+ */
 export async function rememberStream(db: Db, identity: StreamIdentity): Promise<StreamIdentity> {
   await sql`
     insert into event_stream (stream_name, stream_created)

@@ -3,9 +3,10 @@
  * to.
  *
  * Joining or rewriting blocks leaves their messages behind; the same transaction records these as
- * garbage. A process that dies after storing a message, but before a block refers to it, leaves one
- * that is not recorded; a search finds it among messages that are old enough. Messages of expired
- * days are removed one day later than the blocks, because a block may be stored at midnight.
+ * garbage. A process that dies after storing a message, but before a block refers to it, leaves
+ * garbage that is not recorded; a search finds it among messages that are old enough. Messages of
+ * expired days are removed one day later than the blocks, because a block may be stored at
+ * midnight.
  */
 import { inTransaction, type Db } from '../../database/database.ts';
 import { dayMs } from '../../values/time.ts';
@@ -26,9 +27,7 @@ const defaultMinAgeMs = 10 * 60_000;
 const garbageBatch = 1_000;
 const searchBatch = 50_000;
 
-/**
- * @throws Error if the database has used another stream so far, whose blocks this one does not have
- */
+/** @throws Error if the database was using another stream, whose blocks this stream lacks */
 export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   const { name, created } = stream.identity;
   const used = await rememberStream(db, stream.identity);
@@ -62,7 +61,7 @@ function removeSome(db: Db, stream: BlockStream): Promise<boolean> {
 }
 
 /**
- * Records messages as garbage that a process stored but no block refers to.
+ * Finds messages that a process stored but no block refers to, and records them as garbage.
  *
  * @param minAgeMs minimum age of a message
  */

@@ -1,5 +1,5 @@
 /**
- * Proves that a log with existing blocks gets its index one partition at a time without blocking
+ * Proves that a log with existing blocks gets its index one partition at a time, without blocking
  * writers.
  */
 import assert from 'node:assert/strict';
@@ -21,7 +21,7 @@ async function isComplete(): Promise<boolean> {
   return rows[0]?.valid ?? false;
 }
 
-/** Indexes by organization of all partitions, including unused ones. */
+/** The per-organization indexes of all partitions, including unused ones. */
 async function listParts(): Promise<number> {
   const { rows } = await sql`
     select from pg_index join pg_class on pg_class.oid = indrelid

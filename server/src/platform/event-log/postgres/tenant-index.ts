@@ -1,8 +1,8 @@
 /**
  * The index that finds the blocks of one organization. If a migration finds existing blocks, it
- * creates only the index of the parent table; here each partition gets its index without blocking
- * writers. Until then, reading one organization reads all blocks of the partitions without an
- * index.
+ * creates only the index of the parent table; this module then builds the index of each partition
+ * without blocking writers. Until then, reading one organization reads all blocks of the partitions
+ * without an index.
  */
 import { sql } from 'kysely';
 import type { DatabaseConnection, Db } from '../../database/database.ts';

@@ -21,7 +21,7 @@ export type S3Options = {
   readonly region: string | null;
   /** The URL of a compatible server. Null: AWS. */
   readonly endpoint: string | null;
-  /** URL at which clients reach the bucket, for signed URLs, or null if they do not. */
+  /** URL at which clients reach the bucket, for signed URLs, or null if they can't reach it. */
   readonly publicEndpoint: string | null;
   /** Whether URLs have the bucket in the path rather than in the host name. */
   readonly pathStyle: boolean;
@@ -33,7 +33,9 @@ export type S3Options = {
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;
-/** Without a byte in either direction; a reader that pauses for longer resumes where it was. */
+/**
+ * Time without a byte in either direction. A reader that pauses for longer resumes where it was.
+ */
 const silenceTimeoutMs = 30_000;
 const maxAttempts = 4;
 /** Each reader holds a socket while it reads, so this limits the number of viewers per process. */

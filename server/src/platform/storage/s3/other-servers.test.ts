@@ -25,7 +25,8 @@ async function startS3rver(): Promise<Started> {
     address: '127.0.0.1',
     port: 0,
     silent: true,
-    // It drops the slash at the end of a bucket's path when it computes the expected signature.
+    // This server drops the slash at the end of a bucket's path when it computes the expected
+    // signature.
     allowMismatchedSignatures: true,
     directory: path.join(folder, 's3rver'),
     configureBuckets: [{ name: bucket }],

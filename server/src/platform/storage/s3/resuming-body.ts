@@ -1,17 +1,15 @@
 /** Reads an object to its end even if connections break. */
 import { Readable } from 'node:stream';
 
-/** Reopens the object from `offsetBytes` on; it must be the same version. */
+/** Reopens the object from `offsetBytes` on. It must be the same version. */
 export type Reopen = (offsetBytes: number) => Promise<Readable>;
 
-/**
- * Consecutive attempts without a byte between them. The client also retries each request by itself.
- */
+/** Consecutive attempts that yield no byte. The client also retries each request itself. */
 const maxFruitlessResumes = 3;
 
 /**
  * The bytes of an object from `startBytes` up to `endBytes` (exclusive). If a connection breaks
- * before the end, or S3 closes it while the reader pauses, reading resumes on another one.
+ * before the end, or S3 closes it while the reader pauses, reading resumes on a new connection.
  */
 export class ResumingBody extends Readable {
   #body: Readable;

@@ -9,13 +9,17 @@ export const s3BackEnd: BackEnd = {
   scheme: 's3',
   parse: s3Url(),
   async open(config, place, { scratchFolder, observe }) {
-    // Imported on demand, because the SDK takes memory.
+    // Imported on demand, because the SDK uses a lot of memory.
     const { openS3Storage } = await import('./s3-storage.ts');
     return openS3Storage(placeOptions(config, place), scratchFolder, observe);
   },
 };
 
-/** The connection options for a place in a bucket. @throws ConfigurationError */
+/**
+ * The connection options for a place in a bucket.
+ *
+ * @throws ConfigurationError
+ */
 export function placeOptions(
   config: S3Config,
   place: { readonly bucket: string; readonly prefix: string },

@@ -1,4 +1,4 @@
-/** Explains an error of S3 to the operator in one sentence. */
+/** Explains an S3 error to the operator in one sentence. */
 import {
   StorageFullError,
   StorageUnavailableError,
@@ -26,7 +26,7 @@ export async function untilSettled<T>(
   }
 }
 
-/** The response to a HEAD has no body, so `NotFound` is all that the SDK can report. */
+/** The response to a HEAD has no body, so the SDK can only report `NotFound`. */
 const absentNames = new Set(['NoSuchKey', 'NotFound', 'NoSuchUpload']);
 
 type Failure = {
@@ -60,7 +60,7 @@ const unknownKeyNames = new Set([
   'TokenRefreshRequired',
 ]);
 
-/** Responses of servers that implement only part of S3. */
+/** Error codes of servers that implement only part of S3. */
 const unsupportedNames = new Set(['NotImplemented', 'MethodNotAllowed']);
 
 /**

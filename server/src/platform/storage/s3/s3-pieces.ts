@@ -18,7 +18,7 @@ import { asStorageError } from '../storage-errors.ts';
 import type { Piece, PieceWriter, Storage } from '../storage.ts';
 import { minPartBytes, type Puts } from './s3-put.ts';
 
-/** One PutObject sends a block, so it is smaller than the threshold for multipart puts. */
+/** A block is sent in one PutObject, so it is smaller than the threshold for multipart uploads. */
 const blockBytes = 6 * 2 ** 20;
 
 type Parts = { readonly storage: Storage; readonly puts: Puts };
@@ -108,7 +108,10 @@ export class S3Pieces implements PieceWriter {
   }
 }
 
-/** The index where the small pieces at the end begin; after all pieces if they exceed a block. */
+/**
+ * The index at which the small pieces at the end begin; the number of pieces if they exceed a
+ * block.
+ */
 function tailStart(pieces: readonly Piece[]): number {
   let first = pieces.length;
   let bytes = 0;

@@ -4,7 +4,7 @@
  *   created → parts sent → complete (the object exists in full)
  *                        └→ aborted; after a kill, by `abortUnfinished`
  *
- * 1. Nothing of an upload is visible before it is complete.
+ * 1. No part of an upload is visible before it is complete.
  * 2. At most `maxPartsInMemory` parts are in memory, over all puts of the process.
  */
 import { constants } from 'node:fs';
@@ -21,7 +21,7 @@ import type { LocalFile } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
 import { Slots } from './slots.ts';
 
-/** S3 takes at most 10,000 parts of equal size, at least 5 MiB each except for the last. */
+/** S3 accepts at most 10,000 parts of equal size, each at least 5 MiB except for the last. */
 const maxParts = 10_000;
 export const minPartBytes = 5 * 2 ** 20;
 const filePartBytes = 8 * 2 ** 20;
@@ -91,8 +91,10 @@ export class Puts {
   }
 
   /**
-   * Aborts uploads that no live process can complete. A server that cannot list them keeps them
-   * until a bucket rule removes them. @returns how many
+   * Aborts uploads that no live process can complete. On a server that cannot list them, they
+   * remain until a bucket rule removes them.
+   *
+   * @returns how many
    */
   async abortUnfinished(olderThanMs: number, signal?: AbortSignal): Promise<number> {
     if (!this.#listsUploads) return 0;
@@ -219,7 +221,7 @@ export class Puts {
         signal,
       );
     } catch (error) {
-      // The first error is the one to report; `abortUnfinished` retries the abort.
+      // Only the first error is reported. `abortUnfinished` retries the abort.
       await this.#abort(upload).catch(() => undefined);
       throw error;
     } finally {
@@ -258,7 +260,7 @@ async function openPlainFile(path: string): Promise<FileHandle> {
   throw new UnsafeSourceError('it is not a file');
 }
 
-/** At least one part, which may be empty; all but the last have `partBytes`. */
+/** At least one part, which may be empty. All but the last have `partBytes`. */
 async function* partsOfFile(
   handle: FileHandle,
   sizeBytes: number,

@@ -18,7 +18,7 @@ const s3 = await startS3({ pageSize: 3 });
 const folder = await temporaryFolder();
 let opened = 0;
 
-/** Opens a storage below a prefix of its own. */
+/** Opens a storage below a separate prefix. */
 function openStorage(options: Partial<S3Options> = {}): Promise<Storage> {
   opened += 1;
   const given = {

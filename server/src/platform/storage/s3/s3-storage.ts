@@ -1,9 +1,9 @@
 /**
- * Storage in an S3 bucket, or in one of a compatible server. Keys are the same as on disk, below
- * the configured prefix; only the scratch area is local. Any number of machines may share a bucket.
+ * Storage in a bucket of S3 or of a compatible server. Keys are the same as on disk, below the
+ * configured prefix; only the scratch area is local. Any number of machines may share a bucket.
  *
- * Acknowledged objects are in the bucket: every put returns only after S3 has confirmed the whole
- * object. S3 has read-after-write consistency, so no sync is needed.
+ * Acknowledged objects are in the bucket, because every put returns only after S3 has confirmed the
+ * whole object. S3 has read-after-write consistency, so no sync is needed.
  */
 import { randomUUID } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
@@ -37,7 +37,7 @@ import { ResumingBody } from './resuming-body.ts';
 import { S3Pieces } from './s3-pieces.ts';
 import { minPartBytes, Puts } from './s3-put.ts';
 
-/** S3 rejects signed requests whose time differs more than this. */
+/** S3 rejects signed requests whose time differs by more than this. */
 const maxClockSkewMs = 15 * 60_000;
 /** Maximum size that a copy within S3 can have. */
 const maxCopyBytes = 5 * 2 ** 30;
@@ -244,7 +244,7 @@ class S3Storage implements Storage {
       );
       yield (page.Contents ?? []).flatMap((entry) => {
         const key = this.#bucket.keyOf(entry.Key ?? '');
-        // S3 consoles create empty objects whose keys end with a slash to represent folders; these are not
+        // S3 consoles represent folders by empty objects whose keys end with a slash. These are not
         // ours.
         return isKey(key) ? [describe(key, entry.Size ?? 0, entry)] : [];
       });

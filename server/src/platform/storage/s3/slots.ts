@@ -1,4 +1,4 @@
-/** Limits concurrency; later callers wait in a queue. */
+/** Limits concurrency. Excess callers wait in a queue. */
 export class Slots {
   #free: number;
   readonly #waiting: (() => void)[] = [];

@@ -27,12 +27,15 @@ export const GOP_SECONDS = 2;
 /** Size of the rate control buffer, in seconds at the maximum bit rate. */
 const BUFFER_SECONDS = 1.5;
 
-/** Constant quality below the rung's bit rate cap: simple pictures stay small. */
+/** Constant quality, capped at the rung's bit rate, so simple pictures stay small. */
 const H264_OPTIONS = {
   fast: { preset: 'veryfast', crf: '23' },
   slow: { preset: 'slow', crf: '22' },
 } as const;
-/** SVT-AV1's CRF scale goes to 63; 35 looks like x264's 23. Presets from 10 up target real time. */
+/**
+ * SVT-AV1's CRF scale goes up to 63; 35 looks like 23 in x264. Presets from 10 up are for real
+ * time.
+ */
 const AV1_OPTIONS = { preset: '9', crf: '35', 'svtav1-params': 'scd=0:tune=0' } as const;
 
 /** Frames per GOP, rounded up so that it is never shorter than {@link GOP_SECONDS}. */
@@ -68,7 +71,10 @@ export async function openVideoEncoder(rung: VideoRung, threads: number): Promis
 
 /** Without B-frames, decoding and presentation times are equal and little is buffered. */
 const LIVE_OPTIONS = { ...H264_OPTIONS.fast, profile: 'high', bf: 0, sc_threshold: 0 } as const;
-/** Key frames are forced at segment starts, so the GOP size only needs to exceed every segment. */
+/**
+ * Key frames are forced at segment starts, so the GOP size only needs to exceed the longest
+ * segment.
+ */
 const LIVE_GOP_FRAMES = 1_000;
 
 /** Opens the encoder of a live rung. Its time base is one millisecond. */
@@ -124,7 +130,7 @@ export async function* encode(
   frame: Frame | null,
   isKey = false,
 ): AsyncGenerator<Packet> {
-  // The frame still has its picture type from the source, which the encoder would follow.
+  // The frame still has the picture type from its source, which the encoder would follow.
   if (frame !== null) frame.pictType = isKey ? AV_PICTURE_TYPE_I : AV_PICTURE_TYPE_NONE;
   check(await context.sendFrame(frame), 'encode frame');
   for (;;) {

@@ -26,8 +26,8 @@ export function check(engineCode: number, operation: string): number {
 }
 
 /**
- * Throws if the FFmpeg build lacks a component. The package is pinned, so the installation is
- * broken.
+ * Throws if the FFmpeg build lacks a component. The package is pinned, so this means that the
+ * installation is broken.
  */
 export function required<T>(part: T | null | undefined, name: string): T {
   if (part === null || part === undefined) throw new Error(`The media engine lacks ${name}.`);
@@ -35,7 +35,7 @@ export function required<T>(part: T | null | undefined, name: string): T {
 }
 
 /**
- * Interprets the result of a `receive` call: true for a frame or packet, false if more input is
+ * Interprets the result of a `receive` call. True for a frame or packet; false if more input is
  * needed or the end is reached.
  */
 export function received(engineCode: number, operation: string): boolean {

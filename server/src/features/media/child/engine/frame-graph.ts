@@ -10,8 +10,8 @@ export const GRAPH_OUTPUT = 'buffersink@out';
 export const GRAPH_AUDIO_OUTPUT = 'abuffersink@out';
 
 /**
- * A chain of FFmpeg filters with at most one input and exactly one output. Output frames belong to
- * the caller, who frees them.
+ * A chain of FFmpeg filters with at most one input and exactly one output. The caller owns output
+ * frames and must free them.
  */
 export class FrameGraph implements Disposable {
   readonly #graph: FilterGraph;
@@ -31,7 +31,8 @@ export class FrameGraph implements Disposable {
   static async open(description: string): Promise<FrameGraph> {
     const graph = new FilterGraph();
     graph.alloc();
-    // The stages of a task already run in parallel; more threads per filter only cost memory.
+    // The stages of a task already run in parallel, so more threads per filter would only cost
+    // memory.
     graph.nbThreads = 1;
     check(graph.parse2(description), 'parse filters');
     check(await graph.config(), 'configure filters');
@@ -71,7 +72,7 @@ export type InputTiming = {
   readonly timeBase: { readonly num: number; readonly den: number };
 };
 
-/** The input filter for pictures like `frame`. */
+/** The input filter for pictures with the properties of `frame`. */
 export function videoInput(frame: Frame, timing: InputTiming): string {
   const { num, den } = timing.timeBase;
   const sar = frame.sampleAspectRatio;
@@ -90,7 +91,7 @@ export function videoInput(frame: Frame, timing: InputTiming): string {
 const MAX_PLAIN_CHANNELS = 8;
 
 /**
- * The input filter for audio like `frame`.
+ * The input filter for audio with the properties of `frame`.
  * @throws {MediaError} UNSUPPORTED_MEDIA if the channel layout is unknown
  */
 export function audioInput(frame: Frame, timing: InputTiming): string {

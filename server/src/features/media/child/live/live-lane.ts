@@ -1,4 +1,4 @@
-/** One rung of a live broadcast: takes frames and produces segments that begin with key frames. */
+/** One rung of a live broadcast. Takes frames and produces segments that begin with key frames. */
 import type { CodecContext, Frame, Packet } from 'node-av/lib';
 import type { VideoRung } from '../../ladder.ts';
 import type { LiveAnswer } from '../../live-rungs.ts';
@@ -38,7 +38,7 @@ export class LiveLane {
   }
 
   /**
-   * Encodes a frame, which stays owned by the caller. Frames that exceed the rung's rate are
+   * Encodes a frame, which still belongs to the caller. Frames that exceed the rung's rate are
    * skipped.
    */
   async take(frame: Frame, atMs: number, start: SegmentStart | null): Promise<void> {

@@ -38,7 +38,7 @@ class BitWriter {
     this.put(value + 1, 2 * bits + 1);
   }
 
-  /** The collected bits as bytes, with the last one zero-padded. */
+  /** The collected bits as bytes, with the last byte zero-padded. */
   bytes(): Buffer {
     const octets = this.#bits.match(/.{1,8}/g) ?? [];
     return Buffer.from(octets.map((octet) => Number.parseInt(octet.padEnd(8, '0'), 2)));

@@ -38,7 +38,7 @@ class Sampler {
     this.#describe = describe;
   }
 
-  /** Processes a frame, which stays owned by the caller; null flushes. */
+  /** Processes a frame, which still belongs to the caller. Null flushes. */
   async take(frame: Frame | null): Promise<void> {
     if (frame !== null) this.#graph ??= await FrameGraph.open(this.#describe(frame));
     if (this.#graph === null) return;

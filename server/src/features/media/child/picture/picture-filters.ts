@@ -31,7 +31,7 @@ type Target = {
   readonly orientation: Orientation;
 };
 
-/** Scaling happens before rotation, because rotating fewer pixels is cheaper. */
+/** Scaling comes before rotation, because rotating fewer pixels is cheaper. */
 function scaleSize(target: Target): { width: number; height: number } {
   return target.orientation.isTransposed
     ? { width: target.height, height: target.width }
@@ -53,7 +53,7 @@ function sdrFilters(frame: Frame, target: Target): string[] {
   return [`scale=${options.join(':')}`, 'format=yuv420p'];
 }
 
-/** Converts PQ and HLG to BT.709. Scales down first, because the rest works on floats. */
+/** Converts PQ and HLG to BT.709. Scales down first, because the other filters work on floats. */
 function hdrFilters(frame: Frame, target: Target): string[] {
   const { width, height } = scaleSize(target);
   const labels = [
@@ -94,8 +94,8 @@ function pictureFilters(frame: Frame, target: Target): string[] {
 }
 
 /**
- * The graph that converts frames like `frame` for `rung`. Each frame is numbered by its position in
- * the rendition; the first is `startFrame`.
+ * The graph that converts frames with the properties of `frame` for `rung`. Each frame is numbered
+ * by its position in the rendition; the first is `startFrame`.
  */
 export function rungGraph(
   frame: Frame,
@@ -137,8 +137,8 @@ const TO_RGB = [
 ];
 
 /**
- * The graph that converts frames like `frame` to `rgb24` pictures of a given size. The `sampling`
- * filters select frames first, while passing them on is still free.
+ * The graph that converts frames with the properties of `frame` to `rgb24` pictures of a given
+ * size. The `sampling` filters select frames first, while passing frames on is still free.
  */
 export function sampledGraph(
   frame: Frame,

@@ -7,7 +7,7 @@ import { stillGraph } from './picture-filters.ts';
 import { meanLuma, stillFromFrame, writeStills, type Still } from './still.ts';
 
 const MAX_SHORT_SIDE = 720;
-/** A picture below this mean brightness (0 to 255) counts as black, and a later one is tried. */
+/** A picture below this mean brightness (0 to 255) counts as black, so a later one is tried. */
 const BLACK_LUMA = 16;
 const SEARCH_SECONDS = 1;
 

@@ -44,8 +44,8 @@ const TO_ENCODER_FORMAT = [
 const MIN_GAP_SECONDS = 0.01;
 
 /**
- * Converts audio like `frame` to 48 kHz and fills gaps with silence; the first graph starts at time
- * 0.
+ * Converts audio with the properties of `frame` to 48 kHz and fills gaps with silence. The first
+ * graph starts at time 0.
  */
 function soundGraph(frame: Frame, stage: AudioStage, isFirst: boolean): string {
   return [

@@ -15,7 +15,7 @@ export class BoundedQueue<T> implements AsyncIterable<T> {
     this.#capacity = capacity;
   }
 
-  /** Resolves once there is room again, so a producer that awaits it stays within capacity. */
+  /** Resolves once there is room again. A producer that awaits it stays within capacity. */
   async push(item: T): Promise<void> {
     this.#items.push(item);
     this.#wakeConsumer?.();

@@ -23,8 +23,8 @@ export const MEDIA_PLAYLIST = 'index.m3u8';
 export const INIT_SEGMENT = 'init.mp4';
 
 /**
- * Video and audio of the same time share a segment, however far apart they arrive: 0 disables the
- * muxer's limit. `pace.ts` bounds the distance.
+ * Video and audio of the same time share a segment, no matter how far apart they arrive: 0 disables
+ * the muxer's limit. `pace.ts` limits the distance.
  */
 const MAX_INTERLEAVE_DELTA = 0n;
 /**
@@ -238,7 +238,7 @@ export class HlsOutput {
     const path = join(this.#folder, MEDIA_PLAYLIST);
     const written = withTargetDuration(await readFile(path, 'utf8'));
     const playlist = this.#grows ? endedPlaylist(written) : written;
-    // Written under a temporary name first, because it may be read at this moment.
+    // Written under a temporary name first, because it may be being read at this moment.
     await writeFile(`${path}.tmp`, playlist);
     await rename(`${path}.tmp`, path);
     const sizeOf = async (name: string): Promise<number> =>

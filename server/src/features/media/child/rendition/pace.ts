@@ -1,5 +1,6 @@
 /**
- * Limits how far audio is encoded ahead of video, in seconds. Waiting packets are held in memory.
+ * Limits how far ahead of the video audio is encoded, in seconds, because waiting packets are held
+ * in memory.
  */
 const MAX_AHEAD_SECONDS = 30;
 

@@ -98,7 +98,10 @@ class PartWriter {
     }
   }
 
-  /** Writes a part and any that were waiting for it, or queues it if an earlier part is missing. */
+  /**
+   * Writes a part and any parts that were waiting for it, or queues it if an earlier part is
+   * missing.
+   */
   async take({ index }: VideoPart, packets: readonly Packet[]): Promise<void> {
     this.#ready.set(index, packets);
     if (this.#isWriting) return;
@@ -161,7 +164,7 @@ async function* partFrames(
   let graph: FrameGraph | null = null;
   const watched = new BoundedQueue<Frame>(FRAMES_AHEAD);
   const watching = part.index === 0 ? stage.watchFrames?.(watched) : undefined;
-  // Awaited further down; a failure before then must not count as an unhandled rejection.
+  // Awaited further down. A failure before then must not count as an unhandled rejection.
   watching?.catch(() => undefined);
   try {
     for await (const frame of decodePart(part, pictures, stage)) {
@@ -214,7 +217,7 @@ async function* picturePackets({ container, stream }: OpenTrack): AsyncGenerator
   }
 }
 
-/** Decodes from before a part to at least its end, and adds to the coverage what it has seen. */
+/** Decodes from before a part to at least its end, and adds what it has seen to the coverage. */
 async function* decodePart(
   { seekSeconds }: VideoPart,
   pictures: OpenTrack,

@@ -7,8 +7,8 @@ import type { Source } from '../source/source.ts';
 
 /**
  * A long video is split into parts that are encoded in parallel. Parts start at segment boundaries,
- * and each decodes the pictures around its boundaries itself, so the joined result equals that of a
- * single run.
+ * and each part decodes the pictures around its own boundaries, so the joined result equals that of
+ * a single run.
  */
 export type VideoPart = {
   readonly index: number;

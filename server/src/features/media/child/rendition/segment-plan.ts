@@ -2,7 +2,7 @@ import type { VideoRung } from '../../ladder.ts';
 import { gopFrames } from '../engine/encoders.ts';
 
 /**
- * At which pictures the segments of a rendition start. All renditions of a video share the same
+ * The pictures at which the segments of a rendition start. All renditions of a video share the same
  * start times, so that players can switch at each of them.
  */
 export type SegmentPlan = {

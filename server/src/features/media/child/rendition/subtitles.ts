@@ -81,7 +81,7 @@ function toMs(ticks: bigint, { timeBase }: Stream, { startMicroseconds }: Source
   );
 }
 
-/** The text of a packet; empty if it shows nothing. */
+/** The text of a packet. Empty if it shows nothing. */
 export function textOf(data: Buffer, codecId: number): string {
   const bytes = codecId === AV_CODEC_ID_MOV_TEXT ? movText(data) : data;
   const text = new TextDecoder().decode(bytes.subarray(0, MAX_CUE_BYTES)).replace(/\r\n?/g, '\n');

@@ -50,7 +50,7 @@ export type TranscodeOptions = {
   readonly watchFrames?: (frames: AsyncIterable<Frame>) => Promise<void>;
 };
 
-/** Everything is encoded; the caller checks the coverage before it calls `finish`. */
+/** Resolves when everything is encoded. The caller checks the coverage before calling `finish`. */
 export type TranscodeResult = {
   readonly video: Coverage;
   readonly audio: Coverage;
@@ -116,7 +116,7 @@ async function runSound(
   const { meter, source } = options;
   await using sound = await openTrack(source, 'audio');
   const packets = trackPackets(sound.container, sound.stream, {
-    // If there is video, it alone drives the progress.
+    // If there is video, only the video drives the progress.
     reachedByte: (position) => {
       if (source.video === null) meter.reachedByte(position);
       else meter.addWork();

@@ -1,6 +1,6 @@
 /**
  * Reads a finished rendition back before it is accepted: a `ready` item must play to its end with
- * its video and audio, whatever the source was like.
+ * its video and audio, no matter what the source was like.
  */
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -132,8 +132,8 @@ type Item = {
 
 /**
  * Checks the renditions of an item, and that players can switch between those with video, including
- * to the first one, whose segments start at `firstStarts`. Pass null if the first one is among them
- * or its starts are unknown.
+ * to the first rendition, whose segments start at `firstStarts`. Null means that the first
+ * rendition is among them or that its starts are unknown.
  * @returns the start times of the video segments; empty without video
  * @throws {MediaError} PROCESSING_FAILED, which is not retried
  */

@@ -104,7 +104,7 @@ async function runLane(
   const isKey = (frame: Frame): boolean => leadFrames > 0 && frame.pts === BigInt(leadFrames);
   const timing = { timeBase: stage.stream.stream.timeBase };
   const write = (packet: Packet): Promise<void> => {
-    // One input picture can expand to minutes of output, so output counts as work too.
+    // One input picture can expand to minutes of output, so output counts as work, too.
     stage.meter.addWork();
     return output.writeVideo(packet);
   };

@@ -21,7 +21,7 @@ const CEILING_DB = -1;
 /** Anything quieter is silence or noise and is not amplified. */
 const SILENCE_LUFS = -60;
 const MAX_GAIN_DB = 30;
-/** True peaks lie between samples; oversampling four times approximates them. */
+/** True peaks are between samples; oversampling four times approximates them. */
 const PEAK_SAMPLE_RATE = 4 * AUDIO_SAMPLE_RATE;
 
 export type Loudness = {
@@ -36,7 +36,7 @@ export type LoudnessChange = {
   readonly isLimited: boolean;
 };
 
-/** The change that a source needs according to its measurement, or null if none. */
+/** The change that a source needs according to its measurement, or null if it needs none. */
 export function loudnessChange(measured: Loudness | null): LoudnessChange | null {
   if (measured === null) return null;
   const { integratedLufs, truePeakDb } = measured;
@@ -124,7 +124,7 @@ export async function measureSound(
         `ebur128=metadata=1:peak=true,aformat=sample_fmts=flt,${GRAPH_AUDIO_OUTPUT}`,
     );
     format ||= description;
-    // A recording that changes format midway is measured by its first part only.
+    // If a recording changes its format midway, only its first part is measured.
     if (format === description) {
       await waveform?.take(frame, { timeBase: stream.stream.timeBase });
       await take(graph.push(frame));

@@ -1,7 +1,7 @@
 /**
- * Detects whether audio may contain speech. The answer is "no" only if it is certain: silence,
- * noise, tones and hum. Music and rattling may pass for speech, because they have a similar rhythm;
- * a speech model decides about those.
+ * Detects whether audio may contain speech. The answer is "no" only if that is certain, as for
+ * silence, noise, tones and hum. Music and rattling may pass for speech, because they have a
+ * similar rhythm; a speech model decides about those.
  *
  * Speech is a chain of syllables: voiced stretches of 60 to 900 ms, three to seven per second, each
  * with its own level. A stretch is voiced if the signal repeats at the pitch of a voice (normalized

@@ -15,8 +15,8 @@ export class Waveform {
   #graph: FrameGraph | null = null;
 
   /**
-   * Processes a frame, which stays owned by the caller. All frames must have the first one's
-   * format.
+   * Processes a frame, which still belongs to the caller. All frames must have the format of the
+   * first one.
    */
   async take(frame: Frame, timing: InputTiming): Promise<void> {
     this.#graph ??= await FrameGraph.open(

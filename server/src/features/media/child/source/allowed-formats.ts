@@ -1,7 +1,7 @@
 /**
- * Allowlist of decoders for uploads, by FFmpeg's names. All others stay closed, whatever a file
- * claims its streams are: most of FFmpeg's several hundred decoders are for old games and cameras
- * and are rarely tested.
+ * Allowlist of decoders for uploads, by FFmpeg's names. All others stay disabled, no matter what a
+ * file claims its streams are: most of FFmpeg's several hundred decoders are for old games and
+ * cameras and are rarely tested.
  */
 export const VIDEO_DECODERS: ReadonlySet<string> = new Set([
   'h264',

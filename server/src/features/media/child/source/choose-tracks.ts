@@ -86,7 +86,7 @@ export type TrackChoice = {
   readonly subtitles: readonly Stream[];
   /** Why each remaining track is not used, by stream index. */
   readonly reasons: ReadonlyMap<number, Reason>;
-  /** The codec of the audio track that would have been used, had it been decodable. */
+  /** The codec of the audio track that would have been used had it been decodable. */
   readonly lostSound: string | null;
 };
 

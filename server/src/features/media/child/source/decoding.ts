@@ -36,8 +36,8 @@ const ENDS: ReadonlySet<number> = new Set([AVERROR_EOF, AVERROR_INVALIDDATA, AVE
 /**
  * Reads packets to the end of a container; the caller frees them.
  *
- * A read error ends the stream as the end of the file does: truncation is detected by what is
- * missing at the end, and players show what there is.
+ * A read error ends the stream like the end of the file: truncation is detected by what is missing
+ * at the end, and players show what there is.
  */
 export async function* readPackets(container: FormatContext): AsyncGenerator<Packet> {
   for (;;) {
@@ -193,8 +193,8 @@ function pastTheEnd(source: Source): MediaError {
 }
 
 /**
- * Returns false if the decoder rejected the data. Running out of memory is thrown as an error,
- * since it says nothing about the data.
+ * Returns false if the decoder rejected the data. Running out of memory throws instead, since it
+ * says nothing about the data.
  */
 function isDecoded(answer: number): boolean {
   if (answer === AVERROR_ENOMEM) throw new EngineError('decode', answer);

@@ -14,7 +14,7 @@ type Known = Pick<Source, 'path' | 'survey'>;
 
 /**
  * Opens a track that the source is known to have.
- * @throws as {@link openSource}
+ * @throws like {@link openSource}
  */
 export function openTrack(known: Known, kind: 'video' | 'audio'): Promise<OpenTrack> {
   return open(known, (source) => required(source[kind], `the ${kind} of the source`));
@@ -22,7 +22,7 @@ export function openTrack(known: Known, kind: 'video' | 'audio'): Promise<OpenTr
 
 /**
  * Opens one of the additional audio tracks.
- * @throws as {@link openSource}
+ * @throws like {@link openSource}
  */
 export function openOtherSound(known: Known, number: number): Promise<OpenTrack> {
   return open(known, ({ otherSounds }) => required(otherSounds[number] ?? null, 'another sound'));

@@ -23,7 +23,7 @@ import {
   type ChosenTrack,
 } from './choose-tracks.ts';
 
-/** Message for the owner, whatever exactly is broken. */
+/** Message for the owner, no matter what exactly is broken. */
 export const DAMAGED = 'The file is damaged or incomplete.';
 const MICROSECONDS = 1_000_000;
 const MAX_SIDE = 8192;
@@ -83,7 +83,7 @@ async function sniffFile(
 }
 
 /**
- * Options that keep a hostile file from reaching anything but itself: local files only, one fixed
+ * Options that keep a hostile file from accessing anything but itself: local files only, one fixed
  * demuxer, the allowed decoders, and no external tracks in QuickTime files.
  */
 function guardedOptions(format: SniffedFormat): Dictionary {
@@ -140,7 +140,7 @@ function damaged(cause: EngineError): MediaError {
 
 /**
  * Opens an upload for decoding. `survey` is the result of an earlier call for the same file.
- * Without it, a file whose container has no index of its tracks is read through once.
+ * Without it, a file whose container has no index of its tracks is read once in full.
  * @throws {MediaError} UNSUPPORTED_MEDIA if the format is not allowed, if the file has only
  *   undecodable tracks, or if a picture exceeds the limits; CORRUPT_MEDIA if the container cannot
  *   be read

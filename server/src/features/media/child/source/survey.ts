@@ -2,7 +2,7 @@ import { Packet, type FormatContext } from 'node-av/lib';
 import { AVERROR_EAGAIN, AV_NOPTS_VALUE } from 'node-av/constants';
 import type { ContainerFormat } from '../../sniff.ts';
 
-/** A larger step back means that a new recording with its own clock was appended. */
+/** A larger step back means that a new recording with a separate clock was appended. */
 export const RESTART_SECONDS = 0.5;
 /** A larger step forward means the same; the `ffmpeg` program uses this threshold too. */
 const MAX_STEP_SECONDS = 10;
@@ -66,7 +66,7 @@ class Clock {
 type Timed = { readonly timed: ReadonlySet<number>; readonly container: ContainerFormat };
 
 /**
- * Reads all packets of a container. `timed` are the tracks whose clocks count: when one of them
+ * Reads all packets of a container. `timed` are the tracks whose clocks count: if one of them
  * jumps, all tracks are shifted, so that video and audio stay in sync afterwards.
  */
 export async function surveyPackets(

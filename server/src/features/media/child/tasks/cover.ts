@@ -13,13 +13,13 @@ import { TaskMeter } from '../task-meter.ts';
 import { makeStill } from '../picture/thumbnail.ts';
 
 const SEEK_LEAD_SECONDS = 1;
-/** Upper limit on the requested time, which may lie beyond the last picture. */
+/** Upper limit on the requested time, which may be beyond the last picture. */
 const MAX_SECONDS = 24 * 3_600;
 
 /**
  * Writes thumbnails of the picture shown at the given time, or of the last picture if the time is
  * beyond the end.
- * @throws {MediaError} as `openSource`, and CORRUPT_MEDIA if no picture can be decoded
+ * @throws {MediaError} like `openSource`, and CORRUPT_MEDIA if no picture can be decoded
  */
 export async function makeCover(
   { outputDir, seconds, sourcePath }: StillTask,

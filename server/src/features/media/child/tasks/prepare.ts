@@ -196,7 +196,7 @@ function damageWarnings({ audio, video }: TranscodeResult): SourceWarning[] {
   return [{ code: 'PARTLY_DAMAGED', message }];
 }
 
-/** Shorter videos are ready before anyone could start playing early. */
+/** Shorter videos are ready before anyone could start playing them early. */
 function isPlayedEarly({ playsEarly }: PrepareTask, { durationSeconds, kind }: MediaInfo): boolean {
   return playsEarly === true && kind === 'video' && durationSeconds > SHORT_CLIP_SECONDS;
 }

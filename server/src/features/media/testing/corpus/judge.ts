@@ -78,7 +78,8 @@ function compare(made: Decoded, source: Decoded, size: { width: number; height: 
     const near = source.pictures.filter(
       (one) => Math.abs(one.seconds - zero - seconds) <= step * 1.5,
     );
-    // The last picture is held while the audio continues; before the first one, the first is shown.
+    // The last picture is held while the audio continues. Before the first picture, the first one
+    // is shown.
     const edges = near.length > 0 ? near : [source.pictures[0], source.pictures.at(-1)];
     const shown = edges.filter((one) => one !== undefined);
     const best = Math.max(

@@ -37,7 +37,7 @@ export function recipe(
   return { name, format, streams, expected, ...more };
 }
 
-/** The sound that fits beside a picture in a container. */
+/** The audio codec to use next to a video codec in a container. */
 const SOUND_OF: Readonly<Record<string, AudioRecipe>> = {
   webm: audio('libopus'),
   avi: audio('libmp3lame'),

@@ -246,7 +246,7 @@ const shapes = [
   ),
 ];
 
-/** Every valid file, each with a name of its own. */
+/** Every valid file, each with a unique name. */
 export const RECIPES: readonly Recipe[] = [
   ...byPicture,
   ...bySound,

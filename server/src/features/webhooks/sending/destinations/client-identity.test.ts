@@ -1,4 +1,4 @@
-/** Receivers that authenticate the caller by a client certificate or an OAuth token. */
+/** Tests receivers that authenticate the caller by a client certificate or an OAuth token. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:https';

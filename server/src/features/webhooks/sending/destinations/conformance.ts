@@ -73,7 +73,7 @@ export function testDestination(name: string, subject: Subject): void {
   const arrived = async ({ deliveryId }: Message) =>
     (await received()).filter(({ id }) => id === deliveryId);
 
-  test(`${name}: the very body and the headers arrive`, async () => {
+  test(`${name}: the exact body and the headers arrive`, async () => {
     const target = at(subject.port);
     const messages = Array.from({ length: 20 }, newMessage);
     const outcomes = await Promise.all(messages.map((message) => send(target, message)));
@@ -96,7 +96,7 @@ export function testDestination(name: string, subject: Subject): void {
     assert.equal((await arrived(message)).length, subject.repeats);
   });
 
-  test(`${name}: nothing is sent once it must not begin`, async () => {
+  test(`${name}: nothing is sent if \`onBegin\` throws`, async () => {
     const message = newMessage();
     const onBegin = () => {
       throw new OutdatedStateError();
@@ -107,7 +107,7 @@ export function testDestination(name: string, subject: Subject): void {
     assert.deepEqual(await arrived(message), []);
   });
 
-  test(`${name}: each failure has its name`, async () => {
+  test(`${name}: each failure has a specific name`, async () => {
     const unused = await listen(() => undefined);
     await unused.close();
     assert.equal(await send(at(unused.port), newMessage()), 'connection_refused');
@@ -123,7 +123,7 @@ export function testDestination(name: string, subject: Subject): void {
     assert.equal(await send(by, newMessage()), refused.failure);
   });
 
-  test(`${name}: an address that is not public is refused`, async () => {
+  test(`${name}: an address that is not public is rejected`, async () => {
     const strict = createEgress({ allow: parseAllowList([]) });
     const others = createDrivers(strict);
     const options = {
@@ -137,7 +137,7 @@ export function testDestination(name: string, subject: Subject): void {
     await strict[Symbol.asyncDispose]();
   });
 
-  test(`${name}: after its connection broke it connects again`, async () => {
+  test(`${name}: a broken connection is reopened`, async () => {
     const relay = await startRelay(subject.port);
     const target = at(relay.port);
     assert.ok(isSent(await send(target, newMessage())));

@@ -1,12 +1,12 @@
 /**
- * Connections to brokers, one per webhook and credentials. Idle connections are closed, and so are
- * old ones, whose address may belong to someone else by now.
+ * Connections to brokers, one per webhook and credentials. Idle connections are closed, as are old
+ * ones, because their address may belong to someone else by now.
  */
 import { createHash } from 'node:crypto';
 import type { Target } from './driver.ts';
 
 export type Connection = {
-  /** Closes it and fails everything that waits on it. Must not throw. */
+  /** Closes it and fails everything waiting for it. Must not throw. */
   close(): void;
   readonly isOpen: boolean;
 };

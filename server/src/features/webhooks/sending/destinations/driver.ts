@@ -31,7 +31,7 @@ export type SendOptions = {
   /** From the call to the destination's confirmation. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called right before the message's first byte is sent; if it throws, nothing is sent. */
+  /** Called immediately before the message's first byte is sent. If it throws, nothing is sent. */
   readonly onBegin: () => void;
   /** Whether the destination is failing, so that it must not share connections with others. */
   readonly isApart?: boolean;
@@ -74,7 +74,7 @@ export class DestinationError extends Error {
   }
 }
 
-/** The answer of a broker that has confirmed a message. */
+/** The response of a broker that has confirmed a message. */
 export const confirmed: WebhookAnswer = {
   statusCode: null,
   retryAfter: undefined,
@@ -87,8 +87,8 @@ export function addressed(pattern: string, { kind }: Message): string {
 }
 
 /**
- * Settles with the work, the deadline or the signal, whichever is first. The work is not stopped:
- * `onGivenUp` is called to close its resources.
+ * Settles with the work, the deadline or the signal, whichever comes first. The work is not
+ * stopped: `onGivenUp` is called to close its resources.
  */
 export async function withinDeadline<T>(
   { timeoutMs, signal }: Pick<SendOptions, 'timeoutMs' | 'signal'>,

@@ -5,7 +5,7 @@ import type { WebhookAnswer, Driver, DriverParts, Message, SendOptions, Target }
 import type { Tokens } from './oauth.ts';
 
 const maxAnswerBytes = 65_536;
-/** Enough for the shown part of a response after redaction. */
+/** Enough for the displayed part of a response after redaction. */
 const keptAnswerBytes = 8_192;
 
 export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<HttpsDestination> {
@@ -23,7 +23,7 @@ export function httpsDriver({ egress }: DriverParts, tokens: Tokens): Driver<Htt
     try {
       return { ...(await post(target, authorized(message, token), left())), secrets: [token] };
     } catch (error) {
-      // The webhook has changed in the meantime, so the first answer counts.
+      // The webhook has changed in the meantime, so the first response counts.
       if (error instanceof OutdatedStateError) return answer;
       throw error;
     }

@@ -120,7 +120,7 @@ export function rabbitDriver(
       },
       { timeout: connectTimeoutMs, ...(isTls && isIP(host) === 0 && { servername: host }) },
     );
-    // If the connection breaks before its channel is open, the error must not be unhandled.
+    // If the connection breaks before its channel is open, the error must not go unhandled.
     connection.on('error', () => undefined);
     try {
       return new RabbitChannel(connection, await connection.createConfirmChannel());
