@@ -185,7 +185,7 @@ function curveOf(
     .map((points) => new Map(points.map(({ second, watched }) => [second, watched])));
   return watchedPoints(sums.get(item.contentId) ?? emptyDetail()).map((point) => ({
     ...point,
-    // Nobody watches an item past its end.
+    // Past its end, an item has no views.
     typical: bandOf(curves.map((curve) => curve.get(point.second) ?? 0)),
   }));
 }
