@@ -9,7 +9,7 @@ import { t } from './texts/texts.ts';
 
 export const discard = {
   title: t('Close without saving?'),
-  text: t('What you have entered is not saved yet.'),
+  text: t('Your input is not saved yet.'),
   action: t('Close without saving'),
 };
 
