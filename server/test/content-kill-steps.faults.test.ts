@@ -82,7 +82,7 @@ async function foldersWith(name: string): Promise<string[]> {
     .map((file) => file.split('/').slice(1, 3).join('/'));
 }
 
-/** Simulates that the hour has passed within which files need a row. */
+/** Simulates the passing of the hour within which files need a row. */
 async function letAnHourPass(): Promise<void> {
   const client = await connectTo(instance);
   await client.query(

@@ -15,8 +15,8 @@ import { pause } from './waiting.ts';
 const servedForMs = 3_500;
 const hangMs = 9_000;
 /**
- * The first pages wait up to a second, since the database might just be slow; the rest is the
- * machine.
+ * The first pages wait up to a second, since the database might just be slow; the rest allows for a
+ * busy machine.
  */
 const longestMs = 2_500;
 /**

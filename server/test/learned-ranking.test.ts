@@ -21,7 +21,7 @@ const own: TestService = {
   call: (method, path, call) => service.call(method, path, { key: keys.secretKey, ...call }),
 };
 const ids = await createReadyItems(own, 60, (index) => ({ tags: [`topic-${index % 3}`] }));
-// Short items are watched to the end, long ones are left, whichever is newer.
+// Short items are watched to the end and long ones are left early, regardless of their age.
 await query(
   service,
   `update content set duration_seconds = case when serial_number % 2 = 0 then 10 else 120 end,
