@@ -131,7 +131,7 @@ async function uploadByTus(made: Made, stop: AbortSignal): Promise<void> {
   }
 }
 
-test(`${kills} kills at random moments`, { timeout: 1_200_000 }, async (t: TestContext) => {
+test(`${kills} kills at random times`, { timeout: 1_200_000 }, async (t: TestContext) => {
   const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
   t.diagnostic(`REELFEED_TEST_SEED=${seed}`);
   const random = seededRandom(seed);

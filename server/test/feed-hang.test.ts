@@ -58,7 +58,7 @@ async function startStoppable() {
 
 type Page = { status: number; tookMs: number; ids: string[]; cursor: string | null };
 
-test('PostgreSQL is stopped: known viewers get their pages, others newest first, none waits', async () => {
+test('PostgreSQL is stopped: known viewers get their pages, others newest first, and none waits', async () => {
   const database = await startStoppable();
   const service = await startService(
     { REELFEED_ROLES: 'api,worker', REELFEED_FEED_RANKING_BUDGET: '50ms' },
