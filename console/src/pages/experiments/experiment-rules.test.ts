@@ -24,7 +24,7 @@ test('the samples are valid', () => {
 
 test('a configuration is an object with values of its type', () => {
   for (const [text, problem] of [
-    ['{', /no JSON/],
+    ['{', /not valid JSON/],
     ['[]', /must be an object/],
     ['null', /must be an object/],
     ['5', /must be an object/],
