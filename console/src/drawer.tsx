@@ -1,4 +1,4 @@
-/** A form beside the page that asks before unsaved input is lost. */
+/** A form in a drawer, which asks before unsaved input is lost. */
 import { Button, Drawer, Group, Stack } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { ask } from './questions.tsx';

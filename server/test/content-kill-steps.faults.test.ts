@@ -58,7 +58,7 @@ const local = (url: string) => instance.url + new URL(url).pathname;
 const service = () => instance as unknown as TestService;
 const get = async (id: string) => (await instance.call('GET', `/v1/content/${id}`)).body.data;
 
-/** Returns a function that tells whether another request has started to write the upload. */
+/** Returns a function that checks whether another request has started to write the upload. */
 async function nextWriter(contentId: string): Promise<() => Promise<boolean>> {
   const client = await connectTo(instance);
   const sql = 'select writer from upload_session where content_id = $1';

@@ -122,7 +122,7 @@ test('a viewer’s actions change a running session from the page after next on'
 });
 
 test('seen items come back when nothing else is left, least recently seen first', async () => {
-  // One item per author, since two consecutive ones of one author would be reordered.
+  // One item per author, because consecutive items of one author would be reordered.
   const { ids, feed, send } = await newCatalogue('Seen', 30, 30);
   await eventually('the items', async () =>
     (await feed('limit=50')).data.length === 30 ? true : null,

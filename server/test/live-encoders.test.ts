@@ -24,7 +24,7 @@ async function item({ contentId }: { contentId: string }) {
   return (await service.call('GET', `/v1/content/${contentId}`)).body.data;
 }
 
-/** Encoding and decoding take long beside other tests. */
+/** Encoding and decoding take long when other tests run. */
 const mediaPatienceMs = 180_000;
 
 const recorded = (stream: { contentId: string }) =>

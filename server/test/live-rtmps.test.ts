@@ -79,7 +79,7 @@ test('plain RTMP on the RTMPS port closes the connection', async () => {
 
 /** Exceeds the number of unauthenticated connections that the service keeps. */
 const crowd = 1_200;
-/** Two seconds on a quiet machine; longer beside other tests. */
+/** Two seconds on a quiet machine; longer when other tests run. */
 const enterWithinMs = 6_000;
 
 /**

@@ -19,7 +19,7 @@ for (let made = 0; made < 20; made += 1) {
 
 /** Exceeds the number of unauthenticated connections that the service keeps. */
 const crowd = 1_200;
-/** Two seconds on a quiet machine; longer beside other tests. */
+/** Two seconds on a quiet machine; longer when other tests run. */
 const enterWithinMs = 6_000;
 
 /** Publishers connect one after another and stay; returns the longest time to connect. */

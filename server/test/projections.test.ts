@@ -1,4 +1,4 @@
-/** Rules for all projections of the service, whichever feature defines them. */
+/** Rules for all projections of the service, regardless of the feature that defines them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';

@@ -58,7 +58,7 @@ async function sendAndHangUp(bytes: Buffer, isReady?: () => Promise<boolean>): P
   await closed;
 }
 
-/** Returns a function that tells whether another request has started to write the upload. */
+/** Returns a function that checks whether another request has started to write the upload. */
 async function nextWriter({ id }: Target): Promise<() => Promise<boolean>> {
   const writer = async () => {
     const sql = 'select writer from upload_session where content_id = $1';

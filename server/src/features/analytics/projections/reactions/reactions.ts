@@ -60,7 +60,7 @@ async function renameEvent(tx: Tx, viewer: Viewer): Promise<void> {
   });
 }
 
-/** An event without a viewer counts as a viewer of its own. */
+/** An event without a viewer counts as a separate viewer. */
 function anonymous(eventId: string): string {
   return `e:${eventId}`;
 }
