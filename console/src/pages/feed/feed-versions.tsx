@@ -31,9 +31,7 @@ export function FeedVersions(): ReactNode {
         {(data) =>
           data.length === 0 ? (
             <Empty>
-              {t(
-                'The weights are still the defaults. Each save under “Weights” creates a version.',
-              )}
+              {t('The weights are the defaults. Each save under “Weights” creates a version.')}
             </Empty>
           ) : (
             <Table.ScrollContainer minWidth={720}>

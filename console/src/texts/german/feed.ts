@@ -27,7 +27,7 @@ export const feed = {
   'Save weights': 'Gewichte speichern',
   Signal: 'Signal',
   'The feed was not ranked: newest first.': 'Der Feed wurde nicht geordnet: das Neueste zuerst.',
-  'The weights are still the defaults. Each save under “Weights” creates a version.':
+  'The weights are the defaults. Each save under “Weights” creates a version.':
     'Die Gewichte sind noch die Vorgaben. Jedes Speichern unter „Gewichte“ erstellt eine Version.',
   'There is nothing to rank for this viewer yet.':
     'Für diesen Zuschauer gibt es noch nichts zu ordnen.',

@@ -29,7 +29,7 @@ export const feed: Readonly<Record<keyof typeof german, string>> = {
   'Save weights': 'Guardar los pesos',
   Signal: 'Señal',
   'The feed was not ranked: newest first.': 'El feed no se ordenó: lo más nuevo primero.',
-  'The weights are still the defaults. Each save under “Weights” creates a version.':
+  'The weights are the defaults. Each save under “Weights” creates a version.':
     'Los pesos son aún los predeterminados. Cada vez que guarda en «Pesos» se crea una versión.',
   'There is nothing to rank for this viewer yet.':
     'Todavía no hay nada que ordenar para este espectador.',
