@@ -87,7 +87,7 @@ async function readKeyLog(hand: Hand): Promise<void> {
   await service.call('GET', '/v1/feed?deviceId=one', { key: secret });
   await page.keyboard.press('Escape');
   await hand.press(link(`limited by ${hand.name}`));
-  await page.getByText('At most 100 requests a minute').waitFor();
+  await page.getByText('At most 100 requests per minute').waitFor();
   await page.getByText('GET /v1/feed').waitFor({ timeout: 30_000 });
 }
 
