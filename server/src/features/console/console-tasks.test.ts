@@ -233,7 +233,7 @@ async function rotateSecret(hand: Hand): Promise<void> {
   assert.notEqual(await shown.innerText(), secret);
   await open(hand, 'Webhooks');
   await hand.press(link(url));
-  await page.getByText(/The old secret counts for another 00:59:\d\d/).waitFor();
+  await page.getByText(/The old secret is valid for another 00:59:\d\d/).waitFor();
   assert.equal(await shown.count(), 0);
   await removeWebhook(id);
 }
