@@ -42,7 +42,7 @@ export async function changeSession(method: 'POST' | 'DELETE', body?: object): P
 }
 
 /**
- * Calls the routes for signing in and for the own account.
+ * Calls the routes for signing in and for the user's own account.
  * @throws {ReelfeedError}
  */
 export async function askAccount<Data>(

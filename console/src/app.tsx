@@ -33,7 +33,7 @@ function SignedInApp(): ReactNode {
     if (generation > 0) void client.invalidateQueries();
   }, [client, generation]);
   useEffect(() => {
-    // Nothing of the previous organization may remain, neither visible nor in memory.
+    // Nothing of the previous organization may remain, neither on the page nor in memory.
     if (isOther) window.location.reload();
   }, [isOther]);
   if (organization.isPending || isOther) return <Loading />;

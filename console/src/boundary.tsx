@@ -34,7 +34,7 @@ export class Boundary extends Component<Props, { error: Error | null }> {
   }
 }
 
-const question = 'This needs a reload, which loses what you have not saved. Reload?';
+const question = 'This requires a reload, which discards unsaved changes. Reload?';
 
 function Problem({
   error,
@@ -65,8 +65,8 @@ function Problem({
             ? t('This page could not be loaded')
             : t('This part could not be loaded')
           : isPage
-            ? t('This page has failed')
-            : t('This part has failed')
+            ? t('An error occurred on this page')
+            : t('An error occurred in this part')
       }
     >
       <Text size="sm">

@@ -10,7 +10,7 @@ const row = (field: string, operator: string, ...values: string[]): Row => ({
   values,
 });
 
-test('numbers and flags are read as such, and quotes make texts of them', () => {
+test('numbers and booleans are parsed as such, and quotes make them strings', () => {
   const read = metricGrammar.read([
     row('amount', 'gte', '5'),
     row('code', 'eq', '"5"'),
@@ -29,7 +29,7 @@ test('numbers and flags are read as such, and quotes make texts of them', () => 
   });
 });
 
-test('a filter joins the rows of a path, and refuses an operator that is there twice', () => {
+test('a filter joins the rows of a path, and rejects a repeated operator', () => {
   const within = [row('duration', 'gte', '60'), row('duration', 'lt', '90')];
   assert.deepEqual(filterGrammar.read(within), { value: { duration: { gte: 60, lt: 90 } } });
   const twice = [row('title', 'prefix', 'A'), row('title', 'prefix', 'B')];
@@ -40,13 +40,13 @@ test('a filter joins the rows of a path, and refuses an operator that is there t
   });
 });
 
-test('what is not complete is no condition', () => {
+test('an incomplete row is not a condition', () => {
   assert.deepEqual(metricGrammar.read([row('', 'eq', 'a')]), { problem: 'incomplete' });
   assert.deepEqual(metricGrammar.read([row('a', 'in')]), { problem: 'incomplete' });
   assert.deepEqual(metricGrammar.read([row('a', 'gt', 'much')]), { problem: 'number' });
 });
 
-test('what rows cannot say stays JSON', () => {
+test('anything that rows cannot express stays JSON', () => {
   assert.equal(filterGrammar.rowsOf({ title: { like: 'A' } }), null);
   assert.equal(filterGrammar.rowsOf({ title: {} }), null);
   assert.equal(metricGrammar.rowsOf([{ field: 'a', operator: 'eq', value: null }]), null);
@@ -65,7 +65,7 @@ const scalar = fc.oneof(
 const bound = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => value + 0);
 const name = fc.stringMatching(/^[a-z_][a-z.]{0,8}$/);
 
-test('whatever rows can say of a filter comes back from them unchanged', () => {
+test('every filter that rows can express survives the round trip', () => {
   const condition = fc.record(
     {
       equals: fc.oneof(scalar, fc.constant(null)),
@@ -92,7 +92,7 @@ test('whatever rows can say of a filter comes back from them unchanged', () => {
   );
 });
 
-test('whatever rows can say of a metric comes back from them unchanged', () => {
+test('every metric condition that rows can express survives the round trip', () => {
   const conditions = fc.array(
     fc.oneof(
       fc.record({ field: name, operator: fc.constantFrom('eq', 'ne'), value: scalar }),

@@ -33,8 +33,8 @@ const problems: Readonly<Record<Problem, string>> = {
   incomplete: t('Each condition needs a field and a value.'),
   number: t('A comparison needs a number.'),
   repeated: t('A field has the same operator twice.'),
-  json: t('The conditions are no JSON.'),
-  shape: t('The JSON is not of the shape that conditions have.'),
+  json: t('The conditions are not valid JSON.'),
+  shape: t('The JSON does not have the form of conditions.'),
 };
 
 export const problemText = (problem: Problem): string => problems[problem];

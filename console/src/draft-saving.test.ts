@@ -20,7 +20,7 @@ const failure = (status: number) =>
     details: [],
   });
 
-/** A resource that is stored with an `ETag`, and what was written to it. */
+/** A resource stored with an `ETag`, which records what is written to it. */
 function resource(stored: Version<Values>, { hasTags = true, refusals = 0 } = {}) {
   let [left, reads] = [refusals, 0];
   const writes: [Partial<Values>, string | null][] = [];
@@ -41,7 +41,7 @@ function resource(stored: Version<Values>, { hasTags = true, refusals = 0 } = {}
   };
 }
 
-test('only fields that differ from what they began with are changes', () => {
+test('only fields that differ from their original values are changes', () => {
   assert.deepEqual(changed(began.values, { title: 'One', tags: ['a'], section: 'sport' }), {
     section: 'sport',
   });
@@ -49,21 +49,21 @@ test('only fields that differ from what they began with are changes', () => {
   assert.deepEqual(changed(began.values, {}), {});
 });
 
-test('changes are written for the version that they began with', async () => {
+test('changes are written for the version in which they began', async () => {
   const item = resource(began);
   assert.deepEqual(await store({ title: 'Two' }, began, item), { others: [] });
   assert.deepEqual(item.writes, [[{ title: 'Two' }, '"1"']]);
   assert.equal(item.reads(), 0, 'nothing is read for that');
 });
 
-test('other fields that somebody else has changed stay, and are named', async () => {
+test('other fields changed by somebody else are kept and named', async () => {
   const values = { ...began.values, tags: ['b'], section: 'sport' };
   const item = resource({ values, tag: '"2"' });
   assert.deepEqual(await store({ title: 'Two' }, began, item), { others: ['tags', 'section'] });
   assert.deepEqual(item.writes, [[{ title: 'Two' }, '"2"']]);
 });
 
-test('the same field is a conflict, and nothing is written before somebody chooses', async () => {
+test('a change of the same field is a conflict, and nothing is written before a choice is made', async () => {
   const now = { values: { ...began.values, title: 'Theirs', section: 'sport' }, tag: '"2"' };
   const item = resource(now);
   const outcome = await store({ title: 'Mine', tags: ['b'] }, began, item);
@@ -71,13 +71,13 @@ test('the same field is a conflict, and nothing is written before somebody choos
   assert.deepEqual(item.writes, []);
 });
 
-test('the same change by somebody else is no conflict', async () => {
+test('an identical change by somebody else is no conflict', async () => {
   const item = resource({ values: { ...began.values, title: 'Two' }, tag: '"2"' });
   assert.deepEqual(await store({ title: 'Two' }, began, item), { others: [] });
   assert.equal(item.writes.length, 1);
 });
 
-test('a resource without a tag is looked at before it is written', async () => {
+test('a resource without a tag is read before it is written', async () => {
   const untagged = { ...began, tag: null };
   const theirs = { ...began.values, title: 'Theirs' };
   const item = resource({ values: theirs, tag: '"2"' }, { hasTags: false });
@@ -89,7 +89,7 @@ test('a resource without a tag is looked at before it is written', async () => {
   assert.deepEqual(calm.writes, [[{ title: 'Mine' }, null]]);
 });
 
-test('a resource that always changes is given up after four tries, other failures at once', async () => {
+test('a constantly changing resource is given up after four attempts, other failures immediately', async () => {
   const last = resource(began, { refusals: 3 });
   assert.deepEqual(await store({ title: 'Two' }, began, last), { others: [] });
   const restless = resource(began, { refusals: 4 });

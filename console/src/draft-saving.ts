@@ -1,7 +1,7 @@
 /** Decides which edited fields to send, for which version, and when the editor must resolve a conflict. */
 import { ReelfeedError } from '@reelfeed/client/session';
 
-/** The stored version of a resource and its `ETag`, which is null where it has none. */
+/** The stored version of a resource and its `ETag`, which is null if it has none. */
 export type Version<Values> = { values: Values; tag: string | null };
 
 export type DraftOptions<Values> = {
@@ -12,7 +12,7 @@ export type DraftOptions<Values> = {
   write: (changes: Partial<Values>, tag: string | null) => Promise<unknown>;
 };
 
-/** The fields that somebody else has changed as well, and the version that has these changes. */
+/** The fields that somebody else has changed too, and the version with these changes. */
 export type Conflict<Values> = { now: Version<Values>; fields: (keyof Values & string)[] };
 
 const isSame = (one: unknown, other: unknown): boolean =>
@@ -24,7 +24,7 @@ export const fieldsOf = <Values extends object>(
 
 const maxTries = 4;
 
-/** The edits that differ from what they began with. */
+/** The edits that differ from the original values. */
 export function changed<Values extends object>(
   base: Values,
   edits: Partial<Values>,
@@ -34,9 +34,10 @@ export function changed<Values extends object>(
 }
 
 /**
- * Writes the changes that were made to a version.
+ * Writes the changes made to a version.
  *
- * @returns the conflict, with nothing written; or else the fields that others have changed meanwhile
+ * @returns the conflict, if nothing was written; otherwise the fields that others have changed in
+ * the meantime
  */
 export async function store<Values extends object>(
   sent: Partial<Values>,
@@ -44,7 +45,7 @@ export async function store<Values extends object>(
   { read, write }: Pick<DraftOptions<Values>, 'read' | 'write'>,
 ): Promise<Conflict<Values> | { others: string[] }> {
   let version = from;
-  // Without a tag, the service cannot notice that another version was edited.
+  // Without a tag, the service cannot detect that an outdated version was edited.
   let needsLook = from.tag === null;
   for (let tries = 1; ; tries += 1) {
     if (needsLook) {

@@ -115,12 +115,12 @@ const fresh = { error: null, note: null };
 function noteOf(others: readonly string[]): string {
   return others.length === 0
     ? t('Saved.')
-    : t('Saved. Somebody else has changed {names} meanwhile; that stays.', {
+    : t('Saved. Someone else has changed {names} in the meantime; these changes are kept.', {
         names: others.join(', '),
       });
 }
 
-/** The form of a draft, with its buttons and what came of them. */
+/** The form of a draft, with its buttons and the result of saving it. */
 export function DraftForm<Values extends object>({
   draft,
   labels,
@@ -184,7 +184,7 @@ function Choose<Values extends object>({
       size="lg"
       zIndex={400}
       onClose={() => draft.settle(null)}
-      title={t('Somebody else has changed the same')}
+      title={t('Someone else has changed the same fields')}
       closeButtonProps={{ 'aria-label': t('Close') }}
     >
       <Stack>

@@ -1,4 +1,4 @@
-/** A form beside the page that asks before unsaved input is lost. */
+/** A form in a drawer, which asks before unsaved input is lost. */
 import { Button, Drawer, Group, Stack } from '@mantine/core';
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { ask } from './questions.tsx';
@@ -9,7 +9,7 @@ import { t } from './texts/texts.ts';
 
 export const discard = {
   title: t('Close without saving?'),
-  text: t('What you have entered is not saved yet.'),
+  text: t('Your input is not saved yet.'),
   action: t('Close without saving'),
 };
 

@@ -5,7 +5,9 @@ const numbers = new Intl.NumberFormat(language, { maximumFractionDigits: 0 });
 
 export const whole = (value: number): string => numbers.format(value);
 
-/** Cached by number of digits: creating a formatter costs more than a thousand formattings. */
+/**
+ * Cached by number of digits: creating a formatter costs more than formatting a thousand numbers.
+ */
 const decimals = new Map<number, Intl.NumberFormat>();
 
 export function fixed(value: number, digits: number): string {

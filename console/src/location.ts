@@ -36,7 +36,7 @@ function move(next: string): void {
 
 const question = {
   title: 'Leave without saving?',
-  text: 'What you have changed on this page is not saved yet.',
+  text: 'Your changes on this page are not saved yet.',
   action: 'Leave without saving',
 };
 

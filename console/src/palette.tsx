@@ -204,7 +204,7 @@ function Find({ close }: { close: () => void }): ReactNode {
       </div>
       {entries.length === 0 && (
         <Text size="sm" role="status">
-          {t('Nothing is called so.')}
+          {t('Nothing has this name.')}
         </Text>
       )}
     </Stack>

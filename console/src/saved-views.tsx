@@ -71,7 +71,7 @@ export function SavedViews({ of }: { of: string }): ReactNode {
               <Menu.Item
                 w={30}
                 px={8}
-                aria-label={t('Forget the view {name}', { name })}
+                aria-label={t('Delete the view {name}', { name })}
                 closeMenuOnClick={false}
                 onClick={() => keep(views.filter((view) => view.name !== name))}
               >
@@ -122,7 +122,7 @@ function NameDialog({
           <TextInput
             data-autofocus
             label={t('Name')}
-            description={t('It is kept in this browser. Copy its link to share it.')}
+            description={t('It is stored in this browser. Copy its link to share it.')}
             required
             maxLength={80}
             value={name}

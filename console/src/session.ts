@@ -30,7 +30,8 @@ export function sessionBegun(): void {
 /** Notifies the browser's other tabs. */
 export function tellOtherTabs(what: 'begun' | 'ended'): void {
   try {
-    // Without the time, a second identical notice would not be a change and so not be sent.
+    // Without the time, a second identical notice would not count as a change and would not be
+    // sent.
     localStorage.setItem(noticeKey, `${what} ${Date.now()}`);
   } catch {
     // Without storage, the other tabs find out with their next request.

@@ -49,7 +49,7 @@ export function SignInDialog({ organizationId }: { organizationId: string }): Re
   const signedIn = async () => {
     const { data } = await api.get('/v1/organization');
     if (data.id === organizationId) return;
-    // Nothing of the previous organization may remain, neither visible nor in memory.
+    // Nothing of the previous organization may remain, neither on the page nor in memory.
     window.location.reload();
     await new Promise<never>(() => {});
   };
@@ -61,7 +61,7 @@ export function SignInDialog({ organizationId }: { organizationId: string }): Re
       closeOnEscape={false}
       closeOnClickOutside={false}
       zIndex={1_000}
-      title={t('You were signed out. Sign in to go on.')}
+      title={t('You were signed out. Sign in to continue.')}
     >
       <Ways signedIn={signedIn} />
     </Modal>

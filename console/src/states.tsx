@@ -43,7 +43,7 @@ export function Failed({ error, retry }: { error: Error | null; retry?: () => vo
       <Alert color="yellow" title={t('You were signed out')} role="alert">
         <Text size="sm">
           {isOver
-            ? t('Sign in to go on.')
+            ? t('Sign in to continue.')
             : t('You are signed in again. Your last action was not carried out: please repeat it.')}
         </Text>
         {retry !== undefined && !isOver && (
@@ -106,7 +106,7 @@ export function More({ of }: { of: Rows<unknown> }): ReactNode {
   );
 }
 
-/** An empty list, with a hint how to fill it. */
+/** An empty list, with a hint on how to fill it. */
 export function Empty({ children, command }: { children: ReactNode; command?: string }): ReactNode {
   return (
     <Stack align="center" py="xl" gap="xs" ta="center">

@@ -92,11 +92,11 @@ function rowOf(name: string): ParentNode {
   return document.querySelector(`[aria-label="Upload ${name}"]`) ?? assert.fail(name);
 }
 
-test('uploads are listed with their states, and each has the buttons of its state', async () => {
+test('uploads are listed with their states, and each has the buttons for its state', async () => {
   await show(createElement(UploadTray), createElement(Questions));
   await traySays('1 unfinished');
   await press('1 unfinished');
-  await says(['old.mp4: 40 %, unfinished: choose the same file to go on']);
+  await says(['old.mp4: 40 %, unfinished: choose the same file to continue']);
   assert.deepEqual(buttonsIn(rowOf('old.mp4')), ['Choose the file', 'Cancel upload']);
 
   addFiles([file('new.mp4'), file('next.mp4')]);
@@ -107,7 +107,7 @@ test('uploads are listed with their states, and each has the buttons of its stat
   );
   await traySays('Uploading 0 %');
   await says([
-    'old.mp4: 40 %, unfinished: choose the same file to go on',
+    'old.mp4: 40 %, unfinished: choose the same file to continue',
     'new.mp4: 0 % of 10 B',
     'next.mp4: waits for its turn',
   ]);
@@ -121,7 +121,7 @@ test('uploads are listed with their states, and each has the buttons of its stat
     (held) => held === 2,
   );
   await says([
-    'old.mp4: 40 %, unfinished: choose the same file to go on',
+    'old.mp4: 40 %, unfinished: choose the same file to continue',
     'new.mp4: 0 %, stopped',
     'next.mp4: 0 % of 10 B',
   ]);
@@ -131,7 +131,7 @@ test('uploads are listed with their states, and each has the buttons of its stat
   assert.deepEqual(buttonsIn(rowOf('next.mp4')), []);
 });
 
-test('a refusal is shown, and what is done can be cleared away', async () => {
+test('a rejection is shown, and finished uploads can be cleared', async () => {
   service.refusal = 'INVALID_MEDIA';
   await press('Go on', rowOf('new.mp4'));
   await until(
@@ -141,18 +141,18 @@ test('a refusal is shown, and what is done can be cleared away', async () => {
   );
   service.release();
   await says([
-    'old.mp4: 40 %, unfinished: choose the same file to go on',
+    'old.mp4: 40 %, unfinished: choose the same file to continue',
     'new.mp4: These bytes are no media.',
     'next.mp4: uploaded',
   ]);
-  await press('Clear what is done');
+  await press('Clear finished uploads');
   await says([
-    'old.mp4: 40 %, unfinished: choose the same file to go on',
+    'old.mp4: 40 %, unfinished: choose the same file to continue',
     'new.mp4: These bytes are no media.',
   ]);
 });
 
-test('an upload is cancelled after a question, and its item archived', async () => {
+test('an upload is cancelled after confirmation, and its item is archived', async () => {
   const archived = () => service.requests.filter((request) => request.startsWith('DELETE'));
   await press('Cancel upload', rowOf('old.mp4'));
   await press('Cancel');
@@ -176,6 +176,6 @@ test('an upload is cancelled after a question, and its item archived', async () 
   }
   await until('both items to be archived', archived, ({ length }) => length === 2);
   assert.deepEqual(archived(), ['DELETE /v1/content/item-old', 'DELETE /v1/content/item-new']);
-  assert.deepEqual(buttonsIn(), [], 'there is no tray without an upload');
+  assert.deepEqual(buttonsIn(), [], 'there is no tray without uploads');
   assert.equal(localStorage.getItem('reelfeed.console.uploads'), '[]');
 });

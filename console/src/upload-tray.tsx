@@ -34,7 +34,7 @@ export function UploadTray(): ReactNode {
           <UploadList />
           {uploads.length > rest.length && (
             <Button mt="md" size="xs" variant="default" onClick={clearDone}>
-              {t('Clear what is done')}
+              {t('Clear finished uploads')}
             </Button>
           )}
         </Side>
@@ -67,7 +67,7 @@ function stateOf(upload: Upload): string {
       return 'waits for its turn';
     case 'stopped':
       if (error !== null) return error;
-      return `${shareOf(upload)}, ${file === null ? 'unfinished: choose the same file to go on' : 'stopped'}`;
+      return `${shareOf(upload)}, ${file === null ? 'unfinished: choose the same file to continue' : 'stopped'}`;
     case 'sending': {
       const left = speed === null || speed <= 0 ? null : (sizeBytes - sentBytes) / speed;
       return [
@@ -134,6 +134,6 @@ function Row({ upload }: { upload: Upload }): ReactNode {
 
 const discarding = (name: string) => ({
   title: t('Cancel this upload?'),
-  text: t('What was sent of “{name}” is lost, and its item is archived.', { name }),
+  text: t('The uploaded part of “{name}” is lost, and its item is archived.', { name }),
   action: t('Cancel upload'),
 });

@@ -67,7 +67,7 @@ function addressesIn(text: string): string[] {
 
 /** Each is opened with a fresh browser, as by someone following the sign-in link. */
 test(
-  'the addresses of the start, the README and the guides show their pages',
+  'the addresses in the start-up output, the README and the guides open their pages',
   options,
   async () => {
     const cwd = await temporaryFolder();
@@ -126,21 +126,25 @@ async function startProxy(folder: string): Promise<{ url: string; serve: (to: st
   return { url: `http://127.0.0.1:${port}${folder}`, serve: (to) => (target = to) };
 }
 
-test('each page has one address, and the others lead there with their query', options, async () => {
-  const proxy = await startProxy('/reelfeed');
-  const service = await startService({ REELFEED_PUBLIC_URL: proxy.url });
-  proxy.serve(service.url);
-  for (const base of [service.url, proxy.url]) {
-    for (const form of forms) await shows(base + form);
-    const led = async (form: string) => (await fetch(base + form)).url.slice(base.length);
-    assert.equal(await led('/console?a=b%20c'), '/console/?a=b%20c');
-    assert.equal(await led('/console/a/b/c?d'), '/console/?d');
-    assert.equal(await led('/feed/?key=rf_pk_x'), '/feed?key=rf_pk_x');
-    assert.equal(await led('/docs?a'), '/docs/?a');
-    assert.equal(await led('/docs/content?a'), '/docs/content.html?a');
-    assert.equal(await led('/'), '/console/');
-  }
-});
+test(
+  'each page has one address, and the others redirect there with their query',
+  options,
+  async () => {
+    const proxy = await startProxy('/reelfeed');
+    const service = await startService({ REELFEED_PUBLIC_URL: proxy.url });
+    proxy.serve(service.url);
+    for (const base of [service.url, proxy.url]) {
+      for (const form of forms) await shows(base + form);
+      const led = async (form: string) => (await fetch(base + form)).url.slice(base.length);
+      assert.equal(await led('/console?a=b%20c'), '/console/?a=b%20c');
+      assert.equal(await led('/console/a/b/c?d'), '/console/?d');
+      assert.equal(await led('/feed/?key=rf_pk_x'), '/feed?key=rf_pk_x');
+      assert.equal(await led('/docs?a'), '/docs/?a');
+      assert.equal(await led('/docs/content?a'), '/docs/content.html?a');
+      assert.equal(await led('/'), '/console/');
+    }
+  },
+);
 
 test('the reference leads to the console', options, async () => {
   assert(browser !== null);

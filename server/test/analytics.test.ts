@@ -18,7 +18,7 @@ function toRequest({ at, ...event }: LoggedEvent): object {
   return { ...event, timestamp: new Date(at).toISOString() };
 }
 
-test('a day of traffic that was sent shuffled and twice is answered as it is recounted', async () => {
+test('a day of traffic, sent shuffled and twice, matches the recount', async () => {
   const ids = await createReadyItems(service, 8, (index) => ({ tags: [`tag-${index % 2}`] }));
   const now = Date.now();
   const traffic = makeTraffic({
@@ -89,7 +89,7 @@ function median(numbers: readonly number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Infinity;
 }
 
-test('every report says the moment that it is of, and answers as CSV', async () => {
+test('every report states the time that it covers, and responds as CSV', async () => {
   const own = await createOrganization(service, 'As CSV');
   const { id } = await createOwnItem(own);
   await sendEvent(own, 'like', id);
@@ -121,7 +121,7 @@ test('every report says the moment that it is of, and answers as CSV', async () 
   }
 });
 
-describe('what was answered is shown', () => {
+describe('acknowledged events are shown', () => {
   test('by reports within a second', async () => {
     const own = await createOrganization(service, 'Fresh reports');
     const { id } = await createOwnItem(own);

@@ -23,7 +23,7 @@ test('nothing that a key opens may be cached, nor a refusal of a media file', as
   assert.equal(file.headers.get('cache-control'), 'no-store');
 });
 
-test('a viewer cannot tell an item that is not for viewers from no item', async () => {
+test('viewers cannot distinguish hidden items from nonexistent ones', async () => {
   const [hidden] = await createReadyItems(service, 1, () => ({
     visibility: 'private',
     protected: true,
@@ -38,12 +38,12 @@ test('a viewer cannot tell an item that is not for viewers from no item', async 
   assert.deepEqual(await ask('no-id'), unknown);
 });
 
-test('an id that holds NUL is an unknown id, not a wrong field', async () => {
+test('an id containing NUL is an unknown id, not an invalid field', async () => {
   const { status, body } = await service.call('GET', '/v1/content/%00');
   assert.deepEqual([status, body.error.code], [404, 'NOT_FOUND']);
 });
 
-test('a protected item has an empty streaming URL at every moment', async () => {
+test('a protected item has an empty streaming URL at all times', async () => {
   const item = await createItem(service, { protected: true });
   assert.equal(item.streamingUrl, '');
   const { body } = await service.call('PATCH', `/v1/content/${item.id}`, {
@@ -52,7 +52,7 @@ test('a protected item has an empty streaming URL at every moment', async () => 
   assert.equal(body.data.streamingUrl, null);
 });
 
-test('a cursor goes with its filter in whatever order the parameters stand', async () => {
+test('a cursor works with its filter regardless of the order of parameters', async () => {
   await createReadyItems(service, 3, () => ({ section: 'Order', author: 'A' }));
   const first = await service.call('GET', '/v1/content?limit=2&section=Order&author=A');
   const { nextCursor } = first.body.meta;
@@ -78,7 +78,7 @@ test('a nearly full disk refuses uploads and leaves the process in service', asy
   assert.deepEqual([refused.status, refused.body.error.code], [507, 'INSUFFICIENT_STORAGE']);
 });
 
-test('the description tells of retries, conditions and streamed bodies', async () => {
+test('the description covers retries, conditions and streamed bodies', async () => {
   const { body: api } = await service.call('GET', '/openapi.json', { key: null });
   const headersOf = (path: string, method: string) =>
     (api.paths[path][method].parameters ?? [])
@@ -95,7 +95,7 @@ test('the description tells of retries, conditions and streamed bodies', async (
   assert.equal(bytes['application/octet-stream'].schema.format, 'binary');
 });
 
-test('answers whose time is over are pruned, the others stay', async () => {
+test('expired responses are pruned, the others stay', async () => {
   const send = (key: string) =>
     service.call('POST', '/v1/content/upload', {
       headers: { 'idempotency-key': key },

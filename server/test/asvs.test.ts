@@ -93,7 +93,7 @@ const expected = Object.entries(sections).flatMap(([section, list]) =>
   expand(list).map((number) => `${section}.${number}`),
 );
 
-test('the sheet has every requirement of levels 1 and 2 once, in their order', () => {
+test('the sheet contains every requirement of levels 1 and 2 once, in order', () => {
   const listed = rows.flatMap(({ numbers }) => {
     const [first = '', last = first] = numbers.split('–');
     const section = first.slice(0, first.lastIndexOf('.'));
@@ -104,7 +104,7 @@ test('the sheet has every requirement of levels 1 and 2 once, in their order', (
   assert.deepEqual(listed, expected);
 });
 
-test('each row has a state, and one that is not met says why', () => {
+test('each row has a state, and unmet requirements say why', () => {
   for (const { numbers, state, how } of rows) {
     assert.ok(['met', 'partly', 'gap', 'yours', 'n/a'].includes(state), `${numbers}: ${state}`);
     const reason = how.replaceAll(/`[^`]+\.(?:test|fixture)\.ts`: “[^”]+”/g, '').trim();

@@ -21,7 +21,7 @@ test('the platform imports no feature and nothing of the composition root', () =
   check(broken, []);
 });
 
-test('features meet at their faces, and only the list of features imports a declaration', () => {
+test('features import each other only through their faces, and only the feature list imports declarations', () => {
   const broken: string[] = [];
   for (const { file, feature: own, imports } of sources) {
     for (const { to } of imports) {
@@ -35,7 +35,7 @@ test('features meet at their faces, and only the list of features imports a decl
   check(broken, faceDebts);
 });
 
-test('no circle is among the folders of features, types included', () => {
+test('there are no cycles among the feature folders, including types', () => {
   const imported = new Map<string, Set<string>>();
   for (const { feature: own, imports } of sources) {
     if (own === null) continue;
@@ -59,7 +59,7 @@ test('no circle is among the folders of features, types included', () => {
   check(broken, []);
 });
 
-test('nothing but tests imports a test or a fixture', () => {
+test('only tests import tests and fixtures', () => {
   const broken = sources.flatMap(({ file, imports }) =>
     imports
       .filter(({ to }) => /\.(?:test|fixture)\.ts$|\/test\//.test(to))
@@ -68,7 +68,7 @@ test('nothing but tests imports a test or a fixture', () => {
   check(broken, []);
 });
 
-test('an exported name stands for one thing', () => {
+test('an exported name has one meaning', () => {
   const filesOf = new Map<string, string[]>();
   for (const { file, parsed } of sources) {
     // Excludes `export … from`, which re-exports another file's declaration, and the feature

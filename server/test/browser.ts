@@ -51,7 +51,7 @@ export async function launchBrowser(): Promise<LaunchedBrowser> {
         '--disable-gpu',
         '--mute-audio',
         '--disable-dev-shm-usage',
-        // With its own user agent, it would count as a bot, whose events are ignored.
+        // With its default user agent, it would count as a bot, whose events are ignored.
         `--user-agent=${personsBrowser}`,
       ],
       env: {

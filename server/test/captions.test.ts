@@ -85,7 +85,7 @@ test('captions join the playlist of a ready video, and leave it with their file'
   assert.equal(hidden[0].url, '');
 });
 
-test('what is not captions, or for nobody, is refused and leaves nothing', async () => {
+test('invalid captions, and captions for unknown items, are rejected and leave nothing', async () => {
   const { id } = await createItem(service);
   const en: [string, string] = ['language', 'en'];
   assertCode(await upload(id, 'no captions at all', [en]), 422, 'INVALID_MEDIA');

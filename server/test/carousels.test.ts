@@ -40,7 +40,7 @@ const sendImage = (id: string, bytes: Buffer, fields: [string, string][] = []) =
   service.call('POST', `/v1/content/${id}/images`, { body: form([['file', bytes], ...fields]) });
 
 describe('image carousels', () => {
-  test('the life of one: out of the feed until it has an image, order, alt text, removal', async () => {
+  test('lifecycle: not in the feed until it has an image, order, alt text, removal', async () => {
     const made = await createCarousel(service, 'carousel', {
       section: 'pictures',
       autoScrollInterval: 4,
@@ -97,7 +97,7 @@ describe('image carousels', () => {
     );
   });
 
-  test('a photograph is turned upright, scaled, and loses all its metadata', async () => {
+  test('a photograph is rotated upright, scaled, and stripped of all metadata', async () => {
     const photograph = await sharp({
       create: { width: 3000, height: 2000, channels: 3, background: '#808080' },
     })
@@ -121,7 +121,7 @@ describe('image carousels', () => {
     assert.deepEqual([size.format, size.width, size.height], ['jpeg', 128, 250]);
   });
 
-  test('everything that is not an image within bounds is refused and leaves nothing', async () => {
+  test('everything that is not an acceptable image is rejected and leaves nothing', async () => {
     const { id } = await createCarousel(service, 'carousel');
     const png = await imageBytes();
     const flood = Buffer.from(png);
@@ -160,7 +160,7 @@ describe('image carousels', () => {
     assert.deepEqual((await get(id)).images, []);
   });
 
-  test('bytes behind an image do not reach viewers', async () => {
+  test('bytes after an image do not reach viewers', async () => {
     const { id } = await createCarousel(service, 'carousel');
     const polyglot = Buffer.concat([await imageBytes({ format: 'jpeg' }), Buffer.from('<script>')]);
     const { body } = await sendImage(id, polyglot);
@@ -169,7 +169,7 @@ describe('image carousels', () => {
     assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
   });
 
-  test('of twelve images at the same moment, ten are taken', async () => {
+  test('ten of twelve concurrent images are accepted', async () => {
     const { id } = await createCarousel(service, 'carousel');
     const png = await imageBytes({ width: 4, height: 4 });
     for (let sent = 0; sent < 8; sent += 1) assert.equal((await sendImage(id, png)).status, 201);
@@ -195,7 +195,7 @@ describe('image carousels', () => {
     assert.equal((await get(id)).images.length, 1);
   });
 
-  test('nothing of a protected carousel is reachable without a token', async () => {
+  test('nothing of a protected carousel is accessible without a token', async () => {
     const made = await createCarousel(service, 'carousel', { protected: true, section: 'guarded' });
     const image = await addImage(service, made.id);
     assert.equal(image.imageUrl, '');
@@ -215,7 +215,7 @@ describe('image carousels', () => {
 });
 
 describe('video carousels', () => {
-  test('the life of one: entries, order, removal, and full videos in the feed', async () => {
+  test('lifecycle: entries, order, removal, and complete videos in the feed', async () => {
     const [id, entries] = await createVideoCarousel(service, 3, {
       section: 'videos',
       articleUrl: 'https://a.example/story',
@@ -259,7 +259,7 @@ describe('video carousels', () => {
     assert.equal(Object.keys(item?.videos?.[0] ?? {}).includes('streamingUrl'), true);
   });
 
-  test('each video in the feed has every field of an item, its counts too, as the description says', async () => {
+  test('each video in the feed has every item field, including counts, as described', async () => {
     const api = await readDescription(service.url);
     const declared = api.paths['/v1/feed'].get.responses['200'];
     const section = 'described';
@@ -293,7 +293,7 @@ describe('video carousels', () => {
     await read('/v1/feed?contentType=carousel');
   });
 
-  test('a video that becomes ineligible is left out, the carousel with the last of them', async () => {
+  test('an ineligible video is left out, and so is the carousel when none remains', async () => {
     const [id, entries] = await createVideoCarousel(service, 4, { section: 'leaving' });
     const videos = entries.map(({ contentId }) => contentId) as [string, string, string, string];
     const shown = async () => (await feed('leaving'))[0]?.videos?.map((video) => video.id) ?? [];
@@ -313,7 +313,7 @@ describe('video carousels', () => {
     assert.equal((await get(id)).uploadStatus, 'ready');
   });
 
-  test('an empty one is out of the feed; a video deleted for good leaves its carousel', async () => {
+  test('an empty one is not in the feed; a permanently deleted video leaves its carousel', async () => {
     const empty = await createCarousel(service, 'video_carousel', { section: 'empty' });
     assert.deepEqual(await feed('empty'), []);
     const [extra = ''] = await createReadyItems(service, 1);
@@ -328,7 +328,7 @@ describe('video carousels', () => {
     assert.notEqual(after.headers.get('etag'), before.headers.get('etag'));
   });
 
-  test('bad entries are refused by name and change nothing', async () => {
+  test('bad entries are rejected by name and change nothing', async () => {
     const [id, entries] = await createVideoCarousel(service, 2);
     const [ready = '', gone = ''] = await createReadyItems(service, 2);
     const pending = (await createItem(service)).id;
@@ -377,7 +377,7 @@ describe('video carousels', () => {
     assert.deepEqual(kept.body.data, entries);
   });
 
-  test('concurrent additions and orders end in one order with at most ten entries', async () => {
+  test('concurrent additions and reorderings end in one order with at most ten entries', async () => {
     const { id } = await createCarousel(service, 'video_carousel');
     const videos = await createReadyItems(service, 14);
     const replies = await Promise.all(
@@ -406,7 +406,7 @@ describe('video carousels', () => {
   });
 });
 
-test('a permanent deletion of a carousel takes its images with it', async () => {
+test('permanently deleting a carousel deletes its images', async () => {
   const { id } = await createCarousel(service, 'carousel');
   const image = await addImage(service, id);
   await query(service, 'delete from bulk_allowance');

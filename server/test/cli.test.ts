@@ -42,7 +42,7 @@ const isThere = (file: string) =>
     () => false,
   );
 
-test('help lists the commands, by every name it has', async () => {
+test('help lists every command under each of its names', async () => {
   const calls = [[], ['help'], ['--help'], ['-h']];
   const outputs = await Promise.all(calls.map(async (args) => succeeded(await reelfeed(...args))));
   for (const output of outputs) {
@@ -53,7 +53,7 @@ test('help lists the commands, by every name it has', async () => {
   }
 });
 
-test('what is typed wrong ends with 2 and the usage, before anything is made', async () => {
+test('mistyped commands exit with 2 and the usage, before anything is created', async () => {
   const wrong: [RegExp, ...string[]][] = [
     [/Unknown command "bogus"/, 'bogus'],
     [/Unknown command "constructor"/, 'constructor'],
@@ -74,7 +74,7 @@ test('what is typed wrong ends with 2 and the usage, before anything is made', a
   assert.equal(await isThere(dataDir), false);
 });
 
-test('a broken setting ends every command with 1 and names all that is wrong', async () => {
+test('an invalid setting makes every command exit with 1 and lists all problems', async () => {
   const broken = {
     ...env,
     PORT: 'x',
@@ -101,7 +101,7 @@ test('a broken setting ends every command with 1 and names all that is wrong', a
   assert.equal(await isThere(dataDir), false);
 });
 
-test('a database out of reach ends every command with 1 and a clear line without the password', async () => {
+test('an unreachable database makes every command exit with 1 and a clear line without the password', async () => {
   const url = `postgres://user:hunter2@127.0.0.1:${await freePort()}/db`;
   const away = { ...env, DATABASE_URL: url };
   const commands = [['start'], ['keys', 'list']];
@@ -117,7 +117,7 @@ test('a database out of reach ends every command with 1 and a clear line without
   assert.doesNotMatch(stdout, /hunter2/);
 });
 
-test('a data directory that cannot be one is named, not taken for a running service', async () => {
+test('an unusable data directory is reported, and not mistaken for a running service', async () => {
   const file = path.join(folder, 'file');
   await writeFile(file, '');
   const wrong = { ...env, REELFEED_DATA_DIR: file };
@@ -130,7 +130,7 @@ test('a data directory that cannot be one is named, not taken for a running serv
   }
 });
 
-test('doctor finds nothing wrong where nothing was started yet, and makes nothing', async () => {
+test('doctor finds no problem before the first start, and creates nothing', async () => {
   const output = succeeded(await reelfeed('doctor'));
   assert.match(output, /^note {4}Data directory +.*will be created at the first start$/m);
   assert.match(output, /^ok {6}PostgreSQL +embedded 18/m);
@@ -204,7 +204,7 @@ test('without a running service: migrate, organizations and keys', async () => {
 /** Shared by tests that use a running service. */
 const service = { url: '', secretKey: '', organizationId: '', stop: async () => {} };
 
-test('start by the launcher prints keys once and warns of variables that no setting has', async () => {
+test('start through the launcher prints keys once and warns of unknown variables', async () => {
   const own = path.join(folder, 'running');
   Object.assign(env, { REELFEED_DATA_DIR: own });
   const running = startCommand(['start'], { env: { ...env, REELFEED_PORT: '80' } });
@@ -225,7 +225,7 @@ test('start by the launcher prints keys once and warns of variables that no sett
   };
 });
 
-test('a second start on its data directory, and one on its port, end with 1 and one sentence', async () => {
+test('a second start on the same data directory or port exits with 1 and one sentence', async () => {
   const second = await startMain({ env }).ended;
   failed(
     second,
@@ -243,7 +243,7 @@ test('a second start on its data directory, and one on its port, end with 1 and 
   assert.equal(await isThere(path.join(folder, 'other', 'postgres')), false);
 });
 
-test('beside a running service: keys made by the command line work, revoked ones do not', async () => {
+test('beside a running service: keys created on the command line work, revoked ones do not', async () => {
   const [{ id: organizationId }] = JSON.parse(succeeded(await reelfeed('org', 'list', '--json')));
   service.organizationId = organizationId;
   const made = JSON.parse(
@@ -275,7 +275,7 @@ test('beside a running service: keys made by the command line work, revoked ones
   for (const text of [JSON.stringify(keys), listed]) assert.ok(!text.includes(made.key));
 });
 
-test('a refusal of the service ends with 1 and its sentence', async () => {
+test('a rejection by the service exits with 1 and its message', async () => {
   failed(await reelfeed('keys', 'revoke', 'key_x'), 1, /^There is no such resource\.\n$/);
   const keys = JSON.parse(succeeded(await reelfeed('keys', 'list', '--json')));
   const last = keys.find(
@@ -284,7 +284,7 @@ test('a refusal of the service ends with 1 and its sentence', async () => {
   failed(await reelfeed('keys', 'revoke', last.id), 1, /last active secret key/);
 });
 
-test('doctor names a garbage key, a taken port, an open data directory and a host without address', async () => {
+test('doctor reports an invalid key, a used port, an open data directory and an unresolvable host', async () => {
   const problem = async (wrong: Record<string, string>) => {
     const answer = await runCommand(['doctor'], { env: { ...env, ...wrong } });
     assert.equal(answer.code, 1, answer.stdout);
@@ -332,7 +332,7 @@ test('doctor and migrate beside a running service', async () => {
   );
 });
 
-test('SIGTERM to the launcher stops the service behind it, and nothing of it is left', async () => {
+test('SIGTERM to the launcher stops the service behind it and leaves nothing', async () => {
   const folderOf = env.REELFEED_DATA_DIR;
   await service.stop();
   await assert.rejects(fetch(service.url));
@@ -340,7 +340,7 @@ test('SIGTERM to the launcher stops the service behind it, and nothing of it is 
   assert.ok(!(await readdir(path.join(folderOf, 'postgres'))).includes('postmaster.pid'));
 });
 
-test('a later start prints no keys, and a configured key that is none is refused', async () => {
+test('a later start prints no keys, and an invalid configured key is rejected', async () => {
   const wrong = { ...env, REELFEED_SECRET_KEY: 'rf_sk_hunter2' };
   const refused = await startMain({ env: wrong }).ended;
   failed(refused, 1, /secret key is not well-formed.*reelfeed keys generate/);

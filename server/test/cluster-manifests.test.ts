@@ -50,7 +50,7 @@ test('each Kubernetes manifest is valid by the schema of its kind', async () => 
   }
 });
 
-test('a manifest with a mistake is not valid', async () => {
+test('a manifest with a mistake is invalid', async () => {
   const { Deployment } = await import('kubernetes-models/apps/v1');
   const { resource } = manifests.find(({ resource: { kind } }) => kind === 'Deployment') ?? {};
   const broken = { ...resource, spec: { replicas: 'three' } };
@@ -69,7 +69,7 @@ test('the kustomization lists every manifest, and a secret that has an example',
   }
 });
 
-test('processes of a cluster have settings that the service knows and takes', () => {
+test('processes of a cluster have settings that the service knows and accepts', () => {
   const texts = [...new Set(manifests.map(({ file }) => file)), 'compose.yaml'].map(read);
   const secrets = Object.keys(readEnv('kubernetes/secret.env.example'));
   const named = texts.flatMap((text) => [...text.matchAll(/\b(?:REELFEED|AWS)_[A-Z0-9_]+/g)]);

@@ -58,7 +58,7 @@ const local = (url: string) => instance.url + new URL(url).pathname;
 const service = () => instance as unknown as TestService;
 const get = async (id: string) => (await instance.call('GET', `/v1/content/${id}`)).body.data;
 
-/** Returns a function that tells whether another request has started to write the upload. */
+/** Returns a function that checks whether another request has started to write the upload. */
 async function nextWriter(contentId: string): Promise<() => Promise<boolean>> {
   const client = await connectTo(instance);
   const sql = 'select writer from upload_session where content_id = $1';
@@ -82,7 +82,7 @@ async function foldersWith(name: string): Promise<string[]> {
     .map((file) => file.split('/').slice(1, 3).join('/'));
 }
 
-/** Simulates that the hour has passed within which files need a row. */
+/** Simulates the passing of the hour within which files need a row. */
 async function letAnHourPass(): Promise<void> {
   const client = await connectTo(instance);
   await client.query(
@@ -134,7 +134,7 @@ async function asBytes(data: FormData): Promise<[Buffer, Record<string, string>]
   return [Buffer.from(await whole.arrayBuffer()), { 'content-type': type }];
 }
 
-test('an image: killed while it comes, while it is converted, before it is named', async () => {
+test('an image: killed during transfer, during conversion, and before it is referenced', async () => {
   const made = await instance.call('POST', '/v1/content', {
     body: { contentType: 'carousel', title: 'Images' },
   });
@@ -188,7 +188,7 @@ test('an image: killed while it comes, while it is converted, before it is named
   await instance.call('DELETE', `/v1/content/${id}`);
 });
 
-test('captions: killed while they come, and before they are named', async () => {
+test('captions: killed during transfer, and before they are referenced', async () => {
   const made = await instance.call('POST', '/v1/content/upload', {
     body: form([
       ['title', 'With captions'],
@@ -237,7 +237,7 @@ test('captions: killed while they come, and before they are named', async () => 
 
 const withEngine = { skip: findVulkanProblem() ?? false };
 
-test('generated captions: killed while they are made', withEngine, async () => {
+test('generated captions: killed during generation', withEngine, async () => {
   const made = await instance.call('POST', '/v1/content/upload', {
     body: form([
       ['title', 'A voice'],
@@ -267,7 +267,7 @@ test('generated captions: killed while they are made', withEngine, async () => {
 const tus = { 'tus-resumable': '1.0.0' };
 const octets = { 'content-type': 'application/offset+octet-stream' };
 
-test('a resumable upload: killed in a part, before a part counts, before it is complete', async () => {
+test('a resumable upload: killed during a part, before a part counts, before completion', async () => {
   const made = await instance.call('POST', '/v1/content/upload', { body: { title: 'By tus' } });
   const { id, uploadUrl } = made.body.data;
   const { pathname } = new URL(uploadUrl);
@@ -325,7 +325,7 @@ test('a resumable upload: killed in a part, before a part counts, before it is c
   );
 });
 
-test('imports: killed while they are made, fetched, and taken', async () => {
+test('imports: killed during creation, fetching and storing', async () => {
   const run = (name: string) =>
     instance.call('POST', '/v1/content/import', {
       body: { items: [{ sourceUrl: `${sourceUrl}/${name}`, title: name, externalId: name }] },

@@ -131,7 +131,7 @@ async function uploadByTus(made: Made, stop: AbortSignal): Promise<void> {
   }
 }
 
-test(`${kills} kills at random moments`, { timeout: 1_200_000 }, async (t: TestContext) => {
+test(`${kills} kills at random times`, { timeout: 1_200_000 }, async (t: TestContext) => {
   const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
   t.diagnostic(`REELFEED_TEST_SEED=${seed}`);
   const random = seededRandom(seed);
@@ -182,7 +182,7 @@ test(`${kills} kills at random moments`, { timeout: 1_200_000 }, async (t: TestC
   const { body } = await instance.call('GET', '/v1/content?limit=1');
   assert.equal(body.meta.total, 1 + made.carousels.size + made.items.length, 'nothing is doubled');
 
-  // Simulates the hour passing within which files need a row.
+  // Simulates the passing of the hour within which files need a row.
   const client = await connectTo(instance);
   await client.query(
     `update job set run_at = now() where name = 'remove-asset-files' and state = 'scheduled'`,

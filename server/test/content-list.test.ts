@@ -88,7 +88,7 @@ test('each filter lists exactly what it says', async () => {
   }
 });
 
-test('createdAfter and createdBefore leave out the item of that very millisecond', async () => {
+test('createdAfter and createdBefore exclude the item of that exact millisecond', async () => {
   const own = as((await createOrganization(service, 'Moments')).secretKey);
   const { createdAt } = await createItem(own, { title: 'exact' });
   const at = encodeURIComponent(createdAt);
@@ -100,7 +100,7 @@ test('createdAfter and createdBefore leave out the item of that very millisecond
   assert.equal(await list(`createdAfter=${around(-1)}&createdBefore=${around(1)}`), 1);
 });
 
-test('search finds beginnings of words and takes every other sign as it is', async () => {
+test('search finds word beginnings and treats all other characters literally', async () => {
   const own = as((await createOrganization(service, 'Search')).secretKey);
   const items = [
     { title: 'The big cat', description: 'sleeps all day' },
@@ -194,7 +194,7 @@ test('search finds beginnings of words and takes every other sign as it is', asy
   }
 });
 
-test('each sort gives one stable order, both ways, over pages of three', async () => {
+test('each sort gives one stable order in both directions, over pages of three', async () => {
   const own = as((await createOrganization(service, 'Sorting')).secretKey);
   const names = ['b', 'a', 'C', 'ä', '\u{1F3AC}', 'a', 'z', 'a', 'Z', '10'];
   for (const title of names) await createItem(own, { title });
@@ -237,7 +237,7 @@ test('each sort gives one stable order, both ways, over pages of three', async (
   }
 });
 
-test('500 items at limit=7 while others come, change and go: none missing, none twice', async () => {
+test('500 items at limit=7 while others are created, changed and deleted: none missing, none twice', async () => {
   const { secretKey } = await createOrganization(service, 'Paging');
   const own = as(secretKey);
   const stable = new Set(await createItems(own, 500, (index) => ({ title: `Item ${index % 50}` })));
@@ -262,7 +262,7 @@ test('500 items at limit=7 while others come, change and go: none missing, none 
   }
 });
 
-test('a cursor is good for its own list, filter, order and organization only', async () => {
+test('a cursor is valid only for its own list, filter, order and organization', async () => {
   const first = await service.call('POST', '/v1/content/upload', { body: { title: 'one' } });
   assert.equal(first.status, 201);
   await createItems(service, 3);
@@ -343,7 +343,7 @@ test('the total is exact after every change, whoever makes it and whenever it co
   assert.equal(await total('&tags=counted'), 4);
 });
 
-test('an organization lists its own items only', async () => {
+test('an organization lists only its own items', async () => {
   const other = await createOrganization(service, 'Alone');
   const mine = await createItem(as(other.secretKey), { title: 'mine alone' });
   const { body } = await service.call('GET', '/v1/content?limit=100', { key: other.secretKey });

@@ -17,7 +17,7 @@ function assertCode(reply: Reply, status: number, code: string): void {
   assert.equal(reply.body.error.code, code);
 }
 
-test('a key that reaches into prototypes is refused by name, not as bad JSON', async () => {
+test('a key that reaches into prototypes is rejected by name, not as bad JSON', async () => {
   const create = async (body: string) => {
     const answer = await fetch(`${service.url}/v1/content/upload`, {
       method: 'POST',
@@ -35,7 +35,7 @@ test('a key that reaches into prototypes is refused by name, not as bad JSON', a
   assert.deepEqual(await create('{"title":'), [400, 'The body is not valid JSON.']);
 });
 
-test('an item that has not changed is 304 for whoever knows it', async () => {
+test('an unchanged item is 304 for clients that know it', async () => {
   const [id = ''] = await createReadyItems(service, 1);
   const get = (known?: string) =>
     service.call('GET', `/v1/content/${id}`, {
@@ -52,7 +52,7 @@ test('an item that has not changed is 304 for whoever knows it', async () => {
   assert.deepEqual([changed.status, changed.body.data.title], [200, 'Changed']);
 });
 
-test('a new item has every field, empty where nothing was said', async () => {
+test('a new item has every field, empty where nothing was given', async () => {
   const { uploadUrl, uploadMethod, uploadExpiresAt, ...item } = await createItem(service, {
     title: 'New',
   });
@@ -105,7 +105,7 @@ test('a new item has every field, empty where nothing was said', async () => {
   assert.deepEqual((await get(id)).body.data, item);
 });
 
-test('every field is kept as given on creation, and each can be changed and cleared', async () => {
+test('every field is kept as given on creation, and can be changed and cleared', async () => {
   const fields = {
     title: 'Title',
     description: 'Text',
@@ -144,7 +144,7 @@ test('every field is kept as given on creation, and each can be changed and clea
   assert.equal(changed.body.data.title, 'Title');
 });
 
-test('tags are trimmed, their repeats dropped, their order and case kept', async () => {
+test('tags are trimmed and deduplicated, and keep their order and case', async () => {
   const { id } = await createItem(service);
   const reply = await patch(id, { tags: ['  b ', 'a', 'B', 'b', 'a b', 'a'] });
   assert.deepEqual(reply.body.data.tags, ['b', 'a', 'B', 'a b']);
@@ -157,7 +157,7 @@ test('tags are trimmed, their repeats dropped, their order and case kept', async
   assertCode(await patch(id, { tags: many(101) }), 400, 'VALIDATION_ERROR');
 });
 
-test('customMetadata is merged key by key, and language belongs to the service', async () => {
+test('customMetadata is merged key by key, and the service sets the language', async () => {
   const { id } = await createItem(service, { customMetadata: { a: 1, b: { c: 2 }, n: null } });
   const change = { a: null, b: { d: 3 }, e: [null], unknown: null };
   const reply = await patch(id, { customMetadata: change });
@@ -171,7 +171,7 @@ test('customMetadata is merged key by key, and language belongs to the service',
   assertCode(made, 400, 'VALIDATION_ERROR');
 });
 
-test('an item expires after it is published, whichever of the two is changed', async () => {
+test('an item must expire after it is published, whichever of the two is changed', async () => {
   const [early, late] = ['2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z'];
   const { id } = await createItem(service, { publishAt: early });
   assertCode(await patch(id, { expiresAt: early }), 400, 'VALIDATION_ERROR');
@@ -201,7 +201,7 @@ test('only a ready item is published; both directions work', async () => {
   }
 });
 
-test('ETag and If-Match: of two editors with the same version, one is told', async () => {
+test('ETag and If-Match: one of two editors of the same version is rejected', async () => {
   const { id } = await createItem(service);
   const read = await get(id);
   const etag = read.headers.get('etag') ?? '';
@@ -233,7 +233,7 @@ test('ETag and If-Match: of two editors with the same version, one is told', asy
   assertCode(archived, 412, 'PRECONDITION_FAILED');
 });
 
-test('updatedAt and the ETag move with each change, also of two at the same moment', async () => {
+test('updatedAt and the ETag change with each update, even of two at the same time', async () => {
   const { id } = await createItem(service);
   const replies = await Promise.all(
     Array.from({ length: 12 }, (_, index) =>
@@ -300,7 +300,7 @@ test('after 30 days an archived item cannot be restored', async () => {
   assertCode(await service.call('POST', `/v1/content/${old}/restore`), 404, 'NOT_FOUND');
 });
 
-test('retry is for failed items whose bytes are there', async () => {
+test('retry works for failed items whose bytes exist', async () => {
   const { id } = await createItem(service);
   assertCode(await service.call('POST', `/v1/content/${id}/retry`), 409, 'CONFLICT');
   await query(service, `update content set upload_status = 'error' where content_id = $1`, [id]);
@@ -330,7 +330,7 @@ test('retry is for failed items whose bytes are there', async () => {
   assert.equal(row?.['n'], 1);
 });
 
-test('an externalId is taken once per organization, also by many at the same moment', async () => {
+test('an externalId is used once per organization, even by concurrent requests', async () => {
   const first = await createItem(service, { externalId: 'taken' });
   const create = (externalId: string, key = service.secretKey) =>
     service.call('POST', '/v1/content/upload', { key, body: { title: 'Second', externalId } });
@@ -354,7 +354,7 @@ test('an externalId is taken once per organization, also by many at the same mom
   assert.equal((await patch(first.id, { externalId: 'taken' })).status, 200, 'its own again');
 });
 
-test("another organization's ids are answered byte for byte like unknown ones", async () => {
+test('ids of other organizations get byte for byte the same responses as unknown ones', async () => {
   const { secretKey, publishableKey } = await createOrganization(service, 'Stranger');
   const [ready = ''] = await createReadyItems(service, 1, () => ({ protected: true }));
   const { id: archivedId } = await createItem(service);

@@ -22,7 +22,7 @@ async function look(url: string) {
   return { brightness: channels[0]?.mean ?? -1, size: [width, height] };
 }
 
-test('a moment becomes the thumbnail in all of its forms, and null brings the first one back', async () => {
+test('a time becomes the thumbnail in all its forms, and null restores the first one', async () => {
   const item = await readyItem(service, 'black-start.mp4');
   assert.equal(item.thumbnailTime, null);
   assert.ok((await look(item.thumbnailUrl)).brightness > 60);
@@ -59,7 +59,7 @@ test('a moment becomes the thumbnail in all of its forms, and null brings the fi
   });
 });
 
-test('an image becomes the thumbnail at its own size, guarded like its video; it can be removed', async () => {
+test('an image becomes the thumbnail at its own size, protected like its video, and can be removed', async () => {
   const item = await readyItem(service, 'portrait.mp4', { protected: true });
   const body = form([['file', await imageBytes({ width: 800, height: 400 })]]);
   const set = await service.call('PUT', `/v1/content/${item.id}/cover`, { body });
@@ -80,7 +80,7 @@ test('an image becomes the thumbnail at its own size, guarded like its video; it
   assert.deepEqual((await look(removed.body.data.thumbnailUrl)).size, [360, 640]);
 });
 
-test('an upload that comes after the request for a moment wins', async () => {
+test('an upload after the request for a time wins', async () => {
   const item = await readyItem(service, 'portrait.mp4');
   await patch(item.id, { thumbnailTime: 1 });
   const body = form([['file', await imageBytes({ width: 300, height: 300 })]]);
@@ -94,7 +94,7 @@ test('an upload that comes after the request for a moment wins', async () => {
   assert.deepEqual((await look((await get(item.id)).thumbnailUrl)).size, [300, 300]);
 });
 
-test('what has no picture at that time is refused with the reason', async () => {
+test('a time without a picture is rejected with the reason', async () => {
   const item = await readyItem(service, 'small.mp4');
   const late = await patch(item.id, { thumbnailTime: item.duration + 0.1 });
   assert.deepEqual([late.status, late.body.error.code], [400, 'VALIDATION_ERROR']);

@@ -109,7 +109,7 @@ function assertDeclared({ operation }: Route, reply: Reply, what: string): void 
 /** Items shown only in lists of archived ones, or not at all. */
 const hidden = ['archived', 'memberArchived', 'purged'];
 
-test('every GET operation with a secret key is answered as the description says', async () => {
+test('every GET operation with a secret key responds as described', async () => {
   const absent = new Set(hidden.map((name) => world.items[name] ?? ''));
   for (const route of routes) {
     for (const address of addressesOf(route)) {
@@ -123,7 +123,7 @@ test('every GET operation with a secret key is answered as the description says'
   }
 });
 
-test('every GET operation with every other key is a success or a refusal as described', async () => {
+test('every GET operation with any other key succeeds or is rejected as described', async () => {
   const { keys, service } = world;
   const others: [what: string, key: string | null][] = [
     ['none', null],
@@ -143,7 +143,7 @@ test('every GET operation with every other key is a success or a refusal as desc
   }
 });
 
-test('another organization finds nothing of it, although external ids are the same', async () => {
+test('another organization finds nothing of it, despite equal external ids', async () => {
   const { neighbour, service, items, webhooks, experiments, keys } = world;
   const ours = [items, webhooks, experiments].flatMap((record) => Object.values(record));
   ours.push(...Object.values(keys).map(({ id }) => id));
@@ -192,7 +192,7 @@ test('hostile texts come back as they were given, and find their item in every f
   }
 });
 
-test('reports over every filter and segment are answered as described', async () => {
+test('reports over every filter and segment respond as described', async () => {
   const filters = [
     ...['device=web', 'country=JP', `entryPoint=${encodeURIComponent(hostileTexts.template)}`],
     ...[`appVersion=${encodeURIComponent(hostileTexts.formula)}`, 'tag=hostile'],
@@ -246,7 +246,7 @@ const text = documents.map((file) => readFileSync(file, 'utf8')).join('\n');
 /** Routes of trace receivers. */
 const foreignRoutes = ['/v1', '/v1/traces'];
 
-test('every route that the documentation names is one of the API', async () => {
+test('every route named in the documentation is a route of the API', async () => {
   const api = await readDescription(world.service.url);
   const paths = Object.keys(api.paths);
   const isRoute = (path: string) => {

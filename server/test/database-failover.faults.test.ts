@@ -16,7 +16,7 @@ import { pause, until } from './waiting.ts';
 const options = { skip: hasReplication ? false : 'needs the programs of an installed PostgreSQL' };
 const backWithinMs = 5_000;
 
-test('the primary dies and the replica takes over: nothing is lost', options, async (t) => {
+test('the primary fails and the replica takes over: nothing is lost', options, async (t) => {
   const pair = await startPostgresPair();
   assert.equal(await findPrimary(pair.url), true);
   assert.equal(new URL(currentUrl(pair.url)).host, new URL(pair.urlOf(0)).host);

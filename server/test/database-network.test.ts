@@ -53,7 +53,7 @@ async function warmUp(): Promise<void> {
   }
 }
 
-test('connections that are silently dropped are thrown away, and requests work again', async () => {
+test('silently dropped connections are discarded, and requests work again', async () => {
   await warmUp();
   const item = await createItem(service, { title: 'Before' });
   network.forgetConnections();
@@ -69,7 +69,7 @@ test('connections that are silently dropped are thrown away, and requests work a
   assert.equal(found.body.data.title, 'Before');
 });
 
-test('a frozen database: every route answers 503 in time, and works when it thaws', async () => {
+test('a frozen database: every route responds 503 in time, and works once it thaws', async () => {
   await warmUp();
   network.freeze();
   const during = await callAll();
@@ -96,7 +96,7 @@ test('a database that refuses connections, and one that fails over', async () =>
   assert.ok((await worksAgain()) < recoveryMs);
 });
 
-test('a connection that is lost while the overview waits for several statements costs that request alone', async () => {
+test('a connection lost while the overview waits for several statements fails only that request', async () => {
   await warmUp();
   const { Client } = await import('pg');
   const { poolConnection } = await import('../src/platform/database/database.ts');
@@ -119,7 +119,7 @@ test('a connection that is lost while the overview waits for several statements 
   assert.ok((await worksAgain()) < recoveryMs);
 });
 
-test('a statement that is only slow is left alone', async () => {
+test('a slow statement is left alone', async () => {
   const { Client } = await import('pg');
   const { poolConnection } = await import('../src/platform/database/database.ts');
   const holder = new Client(poolConnection(service.connection));

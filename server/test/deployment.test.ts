@@ -21,7 +21,7 @@ function metricsIn(expression: string): string[] {
   return [...bare.matchAll(/\b[a-z]+_[a-z_]+\b(?!\s*\()/g)].map(([name]) => name);
 }
 
-test('every metric of the dashboard and of the alert rules is one that the service has', async () => {
+test('every metric of the dashboard and of the alert rules is provided by the service', async () => {
   const running = startMain({
     env: {
       PORT: '0',
@@ -51,7 +51,7 @@ test('every metric of the dashboard and of the alert rules is one that the servi
   );
 });
 
-test('the image copies what there is, leaves tests out, and runs as a user without rights', () => {
+test('the image copies what exists, leaves out tests, and runs as an unprivileged user', () => {
   const lines = read('Dockerfile').split('\n');
   const copied = lines
     .filter((line) => line.startsWith('COPY ') && !line.includes('--from'))
@@ -85,7 +85,7 @@ async function copyStage(stage: (typeof stages)[number], into: string): Promise<
   }
 }
 
-test('the packages of the image install from the files that its first stage copies', async () => {
+test('the packages of the image install from the files copied by its first stage', async () => {
   const folder = await temporaryFolder();
   await copyStage(stages[0] ?? [], folder);
   assert.match(read('Dockerfile'), /^RUN npm ci --omit=dev$/m);
@@ -169,7 +169,7 @@ const unitKeys: Readonly<Record<string, readonly string[]>> = {
   Install: ['WantedBy'],
 };
 
-test('the unit starts the launcher, writes where it may, and waits until the service has stopped', () => {
+test('the unit starts the launcher, writes only where permitted, and waits until the service has stopped', () => {
   const unit = new Map<string, string[]>();
   let section = '';
   for (const line of read('deploy/reelfeed.service').split('\n')) {

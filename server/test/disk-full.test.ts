@@ -102,7 +102,7 @@ const clip = await sampleBytes('portrait.mp4');
 const large = Buffer.concat([clip, Buffer.alloc(4 * 2 ** 20)]);
 
 test(
-  'an upload that does not fit is 507, leaves nothing, and the next smaller one is taken',
+  'an upload that does not fit is 507, leaves nothing, and the next smaller one is accepted',
   onOwnDisk,
   async () => {
     const service = await startOnSmallDisk(3_000, { REELFEED_ROLES: 'api,worker' });
@@ -131,7 +131,7 @@ test(
 );
 
 test(
-  'processing without room ends in error after its tries, and the original stays',
+  'processing without space fails after its attempts, and the original is kept',
   inFullRuns,
   async () => {
     const roomKb = Math.ceil(clip.length / 1024) + 150;
@@ -151,7 +151,7 @@ test(
 );
 
 test(
-  'a resumable upload that meets a full disk is 507 and keeps what counted',
+  'a resumable upload that hits a full disk is 507 and keeps the recorded bytes',
   onOwnDisk,
   async () => {
     const service = await startOnSmallDisk(16_000, { REELFEED_ROLES: 'api' });
@@ -176,48 +176,44 @@ test(
   },
 );
 
-test(
-  'an import that finds no room waits for it, without the source being blamed',
-  onOwnDisk,
-  async () => {
-    const source = createServer((_request, response) => void response.end(clip));
-    source.listen(0, '127.0.0.1');
-    await once(source, 'listening');
-    atEnd(async () => {
-      source.closeAllConnections();
-      source.close();
-    });
-    const service = await startOnSmallDisk(3_000, {
-      REELFEED_ROLES: 'api,worker',
-      REELFEED_EGRESS_ALLOW: '127.0.0.1',
-    });
-    const filler = path.join(service.dataDir, 'media/filler');
-    await fill(filler);
-    const { port } = source.address() as AddressInfo;
-    const { body } = await service.call('POST', '/v1/content/import', {
-      body: { items: [{ title: 'Waits', sourceUrl: `http://127.0.0.1:${port}/clip.mp4` }] },
-    });
-    const { id } = body.data.results[0].item;
-    await eventually('the import to wait', async () => {
-      const jobs = `select last_error from job where name = 'import-media'`;
-      const [job] = await query(service, jobs);
-      return /has no space/.test(String(job?.['last_error'])) ? true : null;
-    });
-    const item = (await service.call('GET', `/v1/content/${id}`)).body.data;
-    assert.deepEqual([item.uploadStatus, item.errorReason], ['pending', null]);
-    await rm(filler);
-    await eventually(
-      'the bytes to come',
-      async () => {
-        const rows = await query(service, 'select source_key from content where content_id = $1', [
-          id,
-        ]);
-        return rows[0]?.['source_key'] ?? null;
-      },
-      60_000,
-    );
-  },
-);
+test('an import without space waits for it, and the source is not blamed', onOwnDisk, async () => {
+  const source = createServer((_request, response) => void response.end(clip));
+  source.listen(0, '127.0.0.1');
+  await once(source, 'listening');
+  atEnd(async () => {
+    source.closeAllConnections();
+    source.close();
+  });
+  const service = await startOnSmallDisk(3_000, {
+    REELFEED_ROLES: 'api,worker',
+    REELFEED_EGRESS_ALLOW: '127.0.0.1',
+  });
+  const filler = path.join(service.dataDir, 'media/filler');
+  await fill(filler);
+  const { port } = source.address() as AddressInfo;
+  const { body } = await service.call('POST', '/v1/content/import', {
+    body: { items: [{ title: 'Waits', sourceUrl: `http://127.0.0.1:${port}/clip.mp4` }] },
+  });
+  const { id } = body.data.results[0].item;
+  await eventually('the import to wait', async () => {
+    const jobs = `select last_error from job where name = 'import-media'`;
+    const [job] = await query(service, jobs);
+    return /has no space/.test(String(job?.['last_error'])) ? true : null;
+  });
+  const item = (await service.call('GET', `/v1/content/${id}`)).body.data;
+  assert.deepEqual([item.uploadStatus, item.errorReason], ['pending', null]);
+  await rm(filler);
+  await eventually(
+    'the bytes to come',
+    async () => {
+      const rows = await query(service, 'select source_key from content where content_id = $1', [
+        id,
+      ]);
+      return rows[0]?.['source_key'] ?? null;
+    },
+    60_000,
+  );
+});
 
 /**
  * Runs the service with everything on one file system, including its log; root can mount without a
@@ -266,7 +262,7 @@ async function startOnOneDisk(sizeMb: number) {
 }
 
 test(
-  'a full disk with database and log on it: 507 or 503, not ready, and all is well when there is room again',
+  'a full disk with database and log: 507 or 503, not ready, and recovery once there is space',
   { skip: process.getuid?.() === 0 ? (reason ?? false) : 'only root can let PostgreSQL run there' },
   async () => {
     const service = await startOnOneDisk(300);

@@ -53,7 +53,7 @@ async function playlist(streamingUrl: string) {
 
 before(() => sampleBytes('early.mp4'));
 
-test('a long video plays while it is processed; a kill -9 changes nothing that was seen', async () => {
+test('a long video plays during processing; a kill -9 changes nothing that was seen', async () => {
   await allow(true);
   const { body } = await putSample(service, 'early.mp4');
   const { id } = body.data;
@@ -107,7 +107,7 @@ test('a long video plays while it is processed; a kill -9 changes nothing that w
 });
 
 test(
-  'a protected one plays with a token alone; a deletion ends it and removes its files',
+  'a protected one plays only with a token; a deletion ends it and removes its files',
   onlyInFullRuns,
   async () => {
     const { body } = await putSample(service, 'early.mp4', { protected: true });
@@ -130,7 +130,7 @@ test(
 );
 
 test(
-  'damage that shows later ends it; without the setting nothing plays early',
+  'damage found later ends it; without the setting nothing plays early',
   onlyInFullRuns,
   async () => {
     const cut = (await sampleBytes('early.mp4')).subarray(0);

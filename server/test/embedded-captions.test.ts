@@ -11,7 +11,7 @@ import { eventually, startService, temporaryFolder } from './service.ts';
 
 const service = await startService({});
 
-test('a file with two languages and subtitles has them as tracks that play', async () => {
+test('a file with two languages and subtitles has them as playable tracks', async () => {
   const folder = await temporaryFolder();
   const file = path.join(folder, 'tracks.mkv');
   const sound = path.join(folder, 'sound.m4a');

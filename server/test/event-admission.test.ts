@@ -71,7 +71,7 @@ async function countStatuses(sender: Sender, requests: number): Promise<Map<numb
   return counts;
 }
 
-test('three silent connections that promise a mebibyte each refuse nobody', async () => {
+test('three silent connections that each announce a mebibyte do not block others', async () => {
   const silent = await openSockets(3, headOf(ours, 1024 * 1024));
   await pause(200, 'the service waits for the bodies');
   assert.deepEqual(await countStatuses(theirs, 269), new Map([[200, 269]]));
@@ -79,7 +79,7 @@ test('three silent connections that promise a mebibyte each refuse nobody', asyn
   closeAll(silent);
 });
 
-test('three hundred slow phones refuse nobody, and are served themselves', async () => {
+test('three hundred slow phones do not block others, and are served themselves', async () => {
   const bytes = 35_000;
   const slow = await openSockets(300, headOf(ours, bytes));
   const answers = slow.map((socket) => once(socket, 'data'));
@@ -105,7 +105,7 @@ test('three hundred slow phones refuse nobody, and are served themselves', async
   closeAll(slow);
 });
 
-test('a body that stands still is answered 408 and its connection closed', async () => {
+test('a stalled body gets 408 and its connection is closed', async () => {
   const startedAt = performance.now();
   const head = headOf(ours, 1000);
   const answer = await sendRaw(service.url, [head, batchOf(ours).slice(0, 100)], {
@@ -118,7 +118,7 @@ test('a body that stands still is answered 408 and its connection closed', async
   assert.ok(performance.now() - startedAt < 25_000);
 });
 
-test('connections that send a part and stop lose their room to those that go on', async () => {
+test('connections that stop after a part lose their space to active ones', async () => {
   const part = headOf(ours, 1024 * 1024) + ' '.repeat(900_000);
   const still = await openSockets(30, part);
   const answered = still.map(async (socket) => {
@@ -140,7 +140,7 @@ describe('while nothing can be stored', () => {
   const locker = new Client(poolConnection(service.connection));
   after(() => locker.end());
 
-  test('one organization fills its half, and another still gets in', async () => {
+  test('one organization fills its half, and another is still admitted', async () => {
     await locker.connect();
     await locker.query('begin');
     await locker.query('lock table event_block in access exclusive mode');
@@ -177,7 +177,7 @@ describe('while nothing can be stored', () => {
     assert.equal(statuses.filter((status) => status === 200).length, 6, String(statuses));
   });
 
-  test('requests whose clients went away go on counting for their organization', async () => {
+  test('requests of clients that went away still count for their organization', async () => {
     await locker.query('begin');
     await locker.query('lock table event_block in access exclusive mode');
     const bytes = 500_000;

@@ -52,7 +52,7 @@ async function startInstance(dataDir: string): Promise<Instance> {
 const kills = scaled(2, 18);
 
 test(
-  'kills of the service, of the database, and of both lose and double nothing',
+  'kills of the service, the database or both lose and duplicate nothing',
   onlyLinux,
   async (t) => {
     const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  'SIGTERM under load: what was acknowledged is stored, and the end is clean',
+  'SIGTERM under load: acknowledged events are stored, and the shutdown is clean',
   onlyLinux,
   async () => {
     const service = await startService({ REELFEED_ROLES: 'worker' });
@@ -150,7 +150,7 @@ test(
 );
 
 test(
-  'a database that stands still is 503 after a while, and what is sent again counts once',
+  'a hanging database gives 503 after a while, and resent events count once',
   inFullRuns,
   async () => {
     const dataDir = await temporaryFolder();
@@ -204,7 +204,7 @@ test('the same events sent to two processes at the same time count once', async 
 });
 
 test(
-  'more than can be stored is refused at once, memory stays flat, nothing is lost',
+  'an overload is rejected immediately, memory stays flat, nothing is lost',
   inFullRuns,
   async (t) => {
     const service = await startService({ REELFEED_ROLES: 'worker' });

@@ -10,7 +10,7 @@ const { service, stored, otherId, sendOne, event, judge } = await startEventServ
 
 describe('an event of each kind', () => {
   for (const kind of eventKinds) {
-    test(`${kind} is stored as it was sent`, async () => {
+    test(`${kind} is stored as sent`, async () => {
       await stored.fresh();
       const sent = event(kind, {
         data: { ...(event(kind)['data'] as object), own: { a: [1, 'ü'] } },
@@ -26,10 +26,10 @@ describe('an event of each kind', () => {
   }
 });
 
-describe('values that can not be', () => {
+describe('impossible values', () => {
   const progress = (data: object) => event('watchProgress', { data });
 
-  test('a position beyond the end is refused, rounding is not', async () => {
+  test('a position beyond the end is rejected, except for rounding', async () => {
     const problem = await judge(progress({ currentTime: 900, duration: 10 }));
     assert.equal(problem?.code, 'VALIDATION_ERROR');
     assert.equal(
@@ -51,7 +51,7 @@ describe('values that can not be', () => {
     assert.equal(await judge(event('watchProgress', fields)), null);
   });
 
-  test('a watch time of more than a week is refused', async () => {
+  test('a watch time of more than a week is rejected', async () => {
     for (const raw of [
       progress({ currentTime: 1, duration: 10, watchTime: 9e8 }),
       event('completion', { data: { watchTime: 604_801, looped: true } }),
@@ -67,7 +67,7 @@ describe('values that can not be', () => {
     );
   });
 
-  test('a swipe may tell its watch time beside its data', async () => {
+  test('a swipe may state its watch time outside `data`', async () => {
     const { data: _, ...swipe } = event('swipe');
     assert.equal(await judge({ ...swipe, fromContentId: otherId, watchTime: 2 }), null);
   });
@@ -141,7 +141,7 @@ describe('fields of data', () => {
           assert.match(problem?.message ?? '', new RegExp(`^data\\.${name}: is required`));
         }
       });
-      test(`${kind}: ${name} of a wrong type is refused`, async () => {
+      test(`${kind}: ${name} of a wrong type is rejected`, async () => {
         for (const value of wrong[type] ?? []) {
           const problem = await judge(event(kind, { data: { ...data, [name]: value } }));
           const what = `${name}: ${JSON.stringify(value)}`;
@@ -154,7 +154,7 @@ describe('fields of data', () => {
   }
 });
 
-describe('a refused event names what is wrong, and leaves the others alone', () => {
+describe('a rejected event names its problem and does not affect the others', () => {
   const large = { text: 'x'.repeat(8_200) };
   const nested = (levels: number): unknown => (levels === 1 ? {} : { a: nested(levels - 1) });
   const cases: Record<string, [raw: unknown, code: string | null, message?: RegExp]> = {

@@ -48,7 +48,7 @@ export async function sendEvents(
   }
 }
 
-/** Every acknowledged event is stored once, and nothing that was never sent. */
+/** Every acknowledged event is stored once, and only events that were sent are stored. */
 export function assertExactlyOnce(stored: readonly string[], journal: Journal): void {
   const once = new Set(stored);
   assert.equal(once.size, stored.length, `${stored.length - once.size} events are there twice`);

@@ -24,7 +24,7 @@ const rounds = scaled(1, 5);
 const backWithinMs = 15_000;
 
 test(
-  'a node is killed, frozen or emptied, or the service killed: nothing is lost',
+  'a node is killed, frozen or wiped, or the service killed: nothing is lost',
   options,
   async (t) => {
     const seed = Number(process.env['REELFEED_TEST_SEED'] ?? randomInt(2 ** 31));
@@ -145,7 +145,7 @@ async function likesOf(url: string, key: string): Promise<number> {
 }
 
 test(
-  'a service that runs goes on without its cluster; one that starts says what is missing',
+  'a running service continues without its cluster; a starting one says what is missing',
   options,
   async () => {
     const cluster = await startNatsCluster();

@@ -38,7 +38,7 @@ async function stop({ child, ended }: RunningProcess): Promise<void> {
 }
 
 test(
-  'an erasure reaches the stream, and a backup brings the events back without it',
+  'an erasure reaches the stream, and a backup restores the events without it',
   options,
   async () => {
     const { name, manager } = await openTestStream();

@@ -33,7 +33,7 @@ describe('media types', () => {
     'text/plain',
     'text/plain;charset=UTF-8',
   ]) {
-    test(`${type} is read`, async () => {
+    test(`${type} is accepted`, async () => {
       const { status, text } = await post(batchJson(), { 'content-type': type });
       assert.equal(status, 200, text);
     });
@@ -51,7 +51,7 @@ describe('media types', () => {
       assert.deepEqual([status, body.error.code], [415, 'UNSUPPORTED_MEDIA_TYPE']);
     });
   }
-  test('other routes still read JSON alone, and strictly', async () => {
+  test('other routes still accept only strict JSON', async () => {
     const plain = await service.call('POST', '/v1/keys', {
       body: '{"type":"publishable","name":"a"}',
       headers: { 'content-type': 'text/plain' },
@@ -63,7 +63,7 @@ describe('media types', () => {
 });
 
 describe('compressed bodies', () => {
-  test('gzip and br are read, in any case of their names, also with text/plain', async () => {
+  test('gzip and br are accepted, regardless of case, and also with text/plain', async () => {
     for (const [encoding, packed] of [
       ['gzip', gzipSync(batchJson())],
       ['GZIP', gzipSync(batchJson())],
@@ -78,7 +78,7 @@ describe('compressed bodies', () => {
     }
   });
 
-  test('what is truncated, damaged or not compressed at all is 400', async () => {
+  test('truncated, damaged and uncompressed bodies are 400', async () => {
     const text = batchJson();
     for (const [encoding, body] of [
       ['gzip', gzipSync(text).subarray(0, -9)],
@@ -92,7 +92,7 @@ describe('compressed bodies', () => {
     }
   });
 
-  test('another encoding is 415 and says which are read', async () => {
+  test('other encodings are 415, which lists the accepted ones', async () => {
     for (const [encoding, body] of [
       ['deflate', deflateSync(batchJson())],
       ['zstd', zstdCompressSync(batchJson())],
@@ -131,7 +131,7 @@ describe('compressed bodies', () => {
     assert.equal((await post(batchJson(), json)).status, 200);
   });
 
-  test('one byte over 1 MiB is 413, packed or not, and the connection continues', async () => {
+  test('one byte over 1 MiB is 413, compressed or not, and the connection continues', async () => {
     const fill = (bytes: number) => {
       const text = batchJson();
       return text + ' '.repeat(bytes - Buffer.byteLength(text));
@@ -195,7 +195,7 @@ describe('keys', () => {
 describe('other origins', () => {
   const origin = 'https://app.example';
 
-  test('the preflight of a beacon is answered, with credentials and for its origin', async () => {
+  test('the preflight of a beacon gets a response with credentials and for its origin', async () => {
     const reply = await send(`${service.url}/v1/events/batch`, 'OPTIONS', {
       headers: {
         origin,
@@ -209,7 +209,7 @@ describe('other origins', () => {
     assert.match(reply.headers.get('access-control-allow-headers') ?? '', /Content-Encoding/);
   });
 
-  test('answers can be read by every page, or by those that the organization allows', async () => {
+  test('responses can be read by every page, or by those that the organization allows', async () => {
     const open = await post(batchJson(), { ...json, origin });
     assert.equal(open.headers.get('access-control-allow-origin'), origin);
     const strict = await createOrganization(service, 'Strict');
@@ -227,7 +227,7 @@ describe('other origins', () => {
   });
 });
 
-test('a slow or a broken body stores nothing', async () => {
+test('a slow or broken body stores nothing', async () => {
   await stored.fresh();
   const head =
     'POST /v1/events/batch HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n' +

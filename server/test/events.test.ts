@@ -15,7 +15,7 @@ const { service, stored, contentId, otherId, post, sendOne, sendBatch, event, ju
   await startEventService();
 const other = await createOrganization(service, 'Another one');
 
-describe('JSON that no serializer writes', () => {
+describe('JSON that no serializer produces', () => {
   const raw = (data: string, more = '') =>
     `{"events":[${JSON.stringify(event())},{"event":"like","contentId":"${contentId}","data":${data}${more}}]}`;
   const cases: Record<string, [json: string, failed: number]> = {
@@ -52,7 +52,7 @@ describe('JSON that no serializer writes', () => {
     '100,000 keys': raw(`{${Array.from({ length: 100_000 }, (_, n) => `"${n}":1`).join()}}`),
   };
   for (const [name, json] of Object.entries(beyond)) {
-    test(`${name} refuse the whole body, also with an Idempotency-Key`, async () => {
+    test(`${name} reject the whole body, also with an Idempotency-Key`, async () => {
       const key = service.secretKey;
       const headers = { 'content-type': 'application/json' };
       for (const more of [{}, { 'idempotency-key': randomUUID() }]) {
@@ -71,7 +71,7 @@ describe('JSON that no serializer writes', () => {
   }
 });
 
-describe('a body that is not a batch is refused whole and stores nothing', () => {
+describe('a body that is not a batch is rejected as a whole and stores nothing', () => {
   const events = (count: number) => Array.from({ length: count }, () => event());
   const cases: Record<string, [body: unknown, code: string]> = {
     'no events': [{ events: [] }, 'VALIDATION_ERROR'],
@@ -104,7 +104,7 @@ describe('a body that is not a batch is refused whole and stores nothing', () =>
     });
   }
 
-  test('100 events are taken', async () => {
+  test('100 events are accepted', async () => {
     await stored.fresh();
     const { body } = await sendBatch(events(100));
     assert.deepEqual(body.data, { received: 100, failed: 0, errors: [] });
@@ -120,7 +120,7 @@ describe('a body that is not a batch is refused whole and stores nothing', () =>
   });
 });
 
-describe('moments', () => {
+describe('times', () => {
   const minutes = (count: number) => new Date(Date.now() + count * 60_000).toISOString();
   const keptAt = async (timestamp: string | undefined) => {
     await stored.fresh();
@@ -131,14 +131,14 @@ describe('moments', () => {
   const nearly = (at: number | undefined, expected: number) =>
     assert.ok(Math.abs((at ?? 0) - expected) < 5_000, `${at} is not about ${expected}`);
 
-  test('up to five minutes ahead is kept, more becomes now', async () => {
+  test('up to five minutes in the future are kept, later ones become now', async () => {
     const near = minutes(4.95);
     assert.equal((await keptAt(near)).at, Date.parse(near));
     nearly((await keptAt(minutes(5.05))).at, Date.now());
     nearly((await keptAt('9999-12-31T23:59:59.999Z')).at, Date.now());
   });
 
-  test('up to 24 hours ago is kept, more is refused', async () => {
+  test('up to 24 hours in the past are kept, older ones are rejected', async () => {
     const old = minutes(-24 * 60 + 1);
     assert.equal((await keptAt(old)).at, Date.parse(old));
     assert.deepEqual(await keptAt(minutes(-24 * 60 - 1)), {
@@ -148,7 +148,7 @@ describe('moments', () => {
     });
   });
 
-  test('without one it is now; every form of RFC 3339 is read', async () => {
+  test('a missing time is now; every form of RFC 3339 is accepted', async () => {
     nearly((await keptAt(undefined)).at, Date.now());
     const moment = new Date(Math.floor(Date.now() / 60_000) * 60_000);
     const local = new Date(moment.getTime() + 5.5 * 3_600_000).toISOString();
@@ -165,7 +165,7 @@ describe('moments', () => {
 });
 
 describe('an event counts once', () => {
-  test('within a batch, in any case of a UUID, and each is answered received', async () => {
+  test('within a batch, regardless of the case of a UUID, and each is answered as received', async () => {
     await stored.fresh();
     const eventId = randomUUID();
     const upper = eventId.toUpperCase();
@@ -207,7 +207,7 @@ describe('an event counts once', () => {
     assert.equal((await stored.fresh()).length, 50);
   });
 
-  test('another organization has ids of its own', async () => {
+  test('another organization has its own ids', async () => {
     await stored.fresh();
     const theirs = {
       ...service,
@@ -224,7 +224,7 @@ describe('an event counts once', () => {
     assert.equal((await stored.fresh()).length, 2);
   });
 
-  test('a refused event leaves its id free', async () => {
+  test('a rejected event leaves its id free', async () => {
     await stored.fresh();
     const eventId = newUuid7();
     await sendOne(event('impression', { eventId, data: {} }));
@@ -232,7 +232,7 @@ describe('an event counts once', () => {
     assert.equal((await stored.fresh()).length, 1);
   });
 
-  test('without an id each counts, and the answer says the id', async () => {
+  test('without an id each counts, and the response contains the id', async () => {
     await stored.fresh();
     const anonymous = event('like', { eventId: undefined });
     const first = await sendOne(anonymous);
@@ -243,7 +243,7 @@ describe('an event counts once', () => {
     assert.deepEqual(await stored.fresh(), []);
   });
 
-  test('an Idempotency-Key of a secret key replays the answer', async () => {
+  test('an Idempotency-Key of a secret key replays the response', async () => {
     await stored.fresh();
     const call = { key: service.secretKey, headers: { 'idempotency-key': randomUUID() } };
     const body = [event('like', { eventId: undefined }), event('like', { contentId: 'x' })];
@@ -255,7 +255,7 @@ describe('an event counts once', () => {
     assert.equal((await sendBatch([event()], call)).status, 422);
   });
 
-  test('more requests with an Idempotency-Key at once than there are connections', async () => {
+  test('more concurrent requests with an Idempotency-Key than there are connections', async () => {
     await stored.fresh();
     const replies = await Promise.all(
       Array.from({ length: 40 }, () =>
@@ -281,7 +281,7 @@ describe('sentAt', () => {
     return kept?.at ?? Number.NaN;
   };
 
-  test('corrects the timestamps of a device whose clock is wrong, whichever way', async () => {
+  test('corrects the timestamps of a device whose clock is wrong, in either direction', async () => {
     for (const wrongByMs of [-400 * 24 * hourMs, -3 * hourMs, 2 * hourMs, 10 * 365 * 24 * hourMs]) {
       const happenedAt = Date.now() - 30_000;
       const like = event('like', { timestamp: iso(happenedAt + wrongByMs) });
@@ -296,7 +296,7 @@ describe('sentAt', () => {
     }
   });
 
-  test('changes nothing while the clock is right by a minute', async () => {
+  test('changes nothing if the clock is right to within a minute', async () => {
     const timestamp = iso(Date.now() - hourMs);
     const sentAt = iso(Date.now() - 30_000);
     const at = await keptAt({ events: [event('like', { timestamp })], sentAt });
@@ -310,7 +310,7 @@ describe('sentAt', () => {
     assert.equal(body.data.errors[0].code, 'EVENT_TOO_OLD');
   });
 
-  test('that is not a timestamp is refused by name, and nothing is stored', async () => {
+  test('is rejected by name if it is not a timestamp, and nothing is stored', async () => {
     await stored.fresh();
     for (const sentAt of ['yesterday', 5, null, '2026-02-30T00:00:00Z']) {
       for (const reply of [
@@ -326,7 +326,7 @@ describe('sentAt', () => {
 });
 
 describe('content', () => {
-  test('content of another organization is unknown', async () => {
+  test('items of another organization are unknown', async () => {
     const { body } = await sendBatch([event()], { key: other.publishableKey });
     assert.deepEqual(body.data.errors[0].code, 'NOT_FOUND');
     const unknown = await sendBatch([event('like', { contentId: newUuid7() })]);
@@ -341,7 +341,7 @@ describe('content', () => {
     assert.equal(await judge(sampleEvent('like', fresh)), null);
   });
 
-  test('an id in upper case is that item', async () => {
+  test('an id in upper case refers to the same item', async () => {
     await stored.fresh();
     await sendOne(
       event('swipe', {
@@ -353,7 +353,7 @@ describe('content', () => {
     assert.deepEqual([kept?.contentId, kept?.data['fromContentId']], [contentId, otherId]);
   });
 
-  test('an item that is deleted for good is refused within five seconds', async () => {
+  test('a permanently deleted item is rejected within five seconds', async () => {
     const { id } = await createItem(service);
     assert.equal(await judge(sampleEvent('like', id)), null);
     await query(service, 'delete from content where content_id = $1', [id]);
@@ -361,7 +361,7 @@ describe('content', () => {
     await until('the refusal', failed, (count) => count === 1, 5_000);
   });
 
-  test('a swipe may be written as the event table has it', async () => {
+  test('a swipe may be written as in the event table', async () => {
     await stored.fresh();
     const { body } = await sendBatch([
       event('swipe', { data: { fromContentId: otherId, watchTime: 2.5 } }),
@@ -388,7 +388,7 @@ describe('country and device', () => {
   };
   const phone = { 'user-agent': 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0)', 'cf-ipcountry': 'de' };
 
-  test('come from the event, else from the request of a viewer', async () => {
+  test('come from the event, otherwise from the viewer’s request', async () => {
     assert.deepEqual(await kept({}, { headers: phone }), ['DE', 'ios']);
     assert.deepEqual(await kept({ country: 'fr', device: 'web' }, { headers: phone }), [
       'FR',
@@ -403,14 +403,14 @@ describe('country and device', () => {
     assert.deepEqual(await kept({}), [undefined, undefined]);
   });
 
-  test('of a request of a server they say nothing about the viewer', async () => {
+  test('of a server’s request say nothing about the viewer', async () => {
     const call = { headers: phone, key: service.secretKey };
     assert.deepEqual(await kept({}, call), [undefined, undefined]);
     assert.deepEqual(await kept({ country: 'AT' }, call), ['AT', undefined]);
   });
 });
 
-test('metrics count events by kind and outcome, and show what waits', async () => {
+test('metrics count events by kind and outcome, and show what is waiting', async () => {
   const read = async (name: string) => {
     const { text } = await service.call('GET', '/metrics');
     return Number(

@@ -12,7 +12,7 @@ import { eventually, send, startService, type Reply } from './service.ts';
 const kills = 20;
 const service = await startService();
 
-test('20 times kill -9 under load: every answered exposure counts once, and nobody is moved', async () => {
+test('20 times kill -9 under load: every acknowledged exposure counts once, and nobody is reassigned', async () => {
   const id = await createExperiment(service);
   const started = await service.call('POST', `/v1/experiments/${id}/start`);
   assert.equal(started.status, 200, started.text);

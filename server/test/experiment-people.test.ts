@@ -77,7 +77,7 @@ async function eventuallyFinds(id: string, expected: Partial<Found>): Promise<vo
   });
 }
 
-test('a viewer who signs in keeps the variant of the device, on every process, and counts once', async () => {
+test('a viewer who signs in keeps the device’s variant, on every process, and counts once', async () => {
   const id = await start();
   const other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
   const people = Array.from({ length: 16 }, (_, index) => ({
@@ -140,7 +140,7 @@ test('a viewer who signs in keeps the variant of the device, on every process, a
   assert.equal(left?.['units'], 27);
 });
 
-test('a login right after the first answer moves nobody and counts nobody twice', async () => {
+test('a login right after the first response reassigns nobody and counts nobody twice', async () => {
   const other = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
   for (const places of [[service], [service, other]] as const) {
     const id = await start();
@@ -170,7 +170,7 @@ test('a login right after the first answer moves nobody and counts nobody twice'
   }
 });
 
-test('a user who was outside before takes over the variant of the device', async () => {
+test('a user who was not in the experiment takes over the variant of the device', async () => {
   const id = await start({ traffic: 0.3 });
   const people = Array.from({ length: 40 }, (_, index) => ({
     userId: `late-${index}`,
@@ -210,7 +210,7 @@ async function assertRebuildIsEqual(): Promise<void> {
   assert.deepEqual(await readUnits(), live);
 }
 
-test('what was rolled out outlives its experiment, until a base value is set', async () => {
+test('a rollout outlives its experiment, until a base value is set', async () => {
   const key = 'outliving.size';
   const targetingRules = { countries: ['DE'] };
   const variants = [

@@ -56,7 +56,7 @@ const usersNamed = (name: string, count: number) =>
 
 const isIn = (variant: string | null) => variant !== null;
 
-test('the traffic of a running experiment grows, moves nobody, and never shrinks', async () => {
+test('the traffic of a running experiment grows, reassigns nobody, and never shrinks', async () => {
   for (const change of [{}, { type: 'ranking', variants: rankingVariants() }]) {
     const id = await start({ traffic: 0.2, ...change });
     const path = `/${id}`;
@@ -95,7 +95,7 @@ function rankingVariants() {
   ];
 }
 
-test('more traffic than the others leave is refused; both changes at once are one', async () => {
+test('more traffic than the others leave is rejected; both changes at once are one', async () => {
   const ranking = { type: 'ranking', variants: rankingVariants() };
   const endsAt = '2099-01-01T00:00:00.000Z';
   const first = await start({ ...ranking, traffic: 0.5, endsAt });
@@ -107,7 +107,7 @@ test('more traffic than the others leave is refused; both changes at once are on
   for (const id of [first, second]) await done(call('POST', `/${id}/stop`));
 });
 
-test('a pause gives everybody the base values, and the same variants afterwards', async () => {
+test('a pause gives everybody the base values, and then the same variants again', async () => {
   const id = await start();
   const users = usersNamed('pausing', 10);
   const before = await variantsOfAll(id, users);
@@ -167,7 +167,7 @@ test('forced viewers see their variant from the draft on, and are not counted', 
   assert.deepEqual(await given(), [null, 'control', null]);
 });
 
-test('who is in is a list and a CSV, and one user can be asked for', async () => {
+test('participants are available as a list, as CSV, and by user', async () => {
   const id = await start();
   const users = usersNamed('listed', 7);
   const given = await variantsOfAll(id, users);
@@ -196,7 +196,7 @@ test('who is in is a list and a CSV, and one user can be asked for', async () =>
   assert.equal(lines.length, 9);
 });
 
-test('a clone is a draft like its experiment, and the log tells who decided what', async () => {
+test('a clone is a draft like its experiment, and the log says who decided what', async () => {
   const change = {
     hypothesis: 'Larger previews are watched longer.',
     tags: ['player', 'q4'],
@@ -269,7 +269,7 @@ test('experiments of one group never share a viewer', async () => {
   assert.match(ranked.text, /group/);
 });
 
-test('a holdout sees no experiment, and changing it moves nobody in those that run', async () => {
+test('a holdout sees no experiment, and changing it reassigns nobody in running ones', async () => {
   const before = await start();
   const users = usersNamed('held', 100);
   assert.ok((await variantsOfAll(before, users)).every(isIn));

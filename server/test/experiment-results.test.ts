@@ -26,7 +26,7 @@ async function open(url: string, accept?: string): Promise<Response> {
   return fetch(url, accept === undefined ? {} : { headers: { accept } });
 }
 
-test('results come by segment and by day, with what the correction was', async () => {
+test('results are available by segment and by day, with their correction', async () => {
   const { segments, timeline } = await eventually('three participants', async () => {
     const { body } = await results('?segment=country&granularity=day');
     const shown = body.data.segments.values.flatMap(({ variants }: Reply['body']) => variants);
@@ -51,7 +51,7 @@ test('results come by segment and by day, with what the correction was', async (
   assert.equal((await results()).body.data.segments, undefined);
 });
 
-test('participants are told apart by the version of the app that their events tell', async () => {
+test('participants are distinguished by the app version in their events', async () => {
   const event = { event: 'custom.opened', userId: 'viewer-1', appVersion: '3.1' };
   const metric = { name: 'opened', type: 'count', event: 'custom.opened' };
   assert.equal((await service.call('POST', '/v1/metrics', { body: metric })).status, 201);
@@ -65,7 +65,7 @@ test('participants are told apart by the version of the app that their events te
   });
 });
 
-test('results come as CSV', async () => {
+test('results are available as CSV', async () => {
   const path = `/v1/experiments/${id}/results?segment=device&granularity=day`;
   const reply = await send(`${service.url}${path}`, 'GET', {
     key: service.secretKey,
@@ -78,7 +78,7 @@ test('results come as CSV', async () => {
   assert.deepEqual([...parts], ['results', 'guardrail', 'segment', 'day']);
 });
 
-test('a link shows the results to whoever has it, until it is revoked or expires', async () => {
+test('a link shows the results to anyone who has it, until it is revoked or expires', async () => {
   const make = () => service.call('POST', `/v1/experiments/${id}/shares`, { body: {} });
   const made = (await make()).body.data;
   const list = await service.call('GET', `/v1/experiments/${id}/shares`);
@@ -115,7 +115,7 @@ test('a link shows the results to whoever has it, until it is revoked or expires
   assert.equal((await open(later.url)).status, 404);
 });
 
-test('what an experiment leaves at its end has its days', async () => {
+test('frozen results include the days', async () => {
   assert.equal(
     (await service.call('POST', `/v1/experiments/${id}/stop`, { body: {} })).status,
     200,

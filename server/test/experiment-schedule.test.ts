@@ -41,7 +41,7 @@ function refused(reply: Reply, status: number, code: string, text: RegExp): void
   assert.match(reply.text, text);
 }
 
-test('audiences that exclude each other share the traffic, and the next layer draws viewers anew', async () => {
+test('exclusive audiences share the traffic, and the next layer draws viewers anew', async () => {
   const ranking = { type: 'ranking', variants: variants({ weights: { recency: 1 } }) };
   const german = await start({ ...ranking, targeting: { countries: ['DE'] } });
   const american = await start({ ...ranking, targeting: { countries: ['US'] } });
@@ -83,7 +83,7 @@ test('audiences that exclude each other share the traffic, and the next layer dr
   assert.ok(often.filter((times) => times >= 4).length <= 2, often.join(' '));
 });
 
-test('an end that comes too early is said, and a running experiment may end later', async () => {
+test('a planned end that is too early causes a warning, and a running experiment may end later', async () => {
   const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString();
   const created = await post('', {
     ...draft,

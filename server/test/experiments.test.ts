@@ -146,7 +146,7 @@ test('an experiment from its draft to its end', async () => {
   refused(await service.call('GET', `/v1/experiments/${id}`), 404, 'NOT_FOUND');
 });
 
-test('wrong definitions are refused by the field', async () => {
+test('invalid definitions are rejected by field', async () => {
   const three = (traffic: number[], ids = ['a', 'b', 'c']) =>
     traffic.map((share, index) => ({ id: ids[index], name: 'V', traffic: share }));
   const wrong: [change: object, text: RegExp][] = [
@@ -196,7 +196,7 @@ test('wrong definitions are refused by the field', async () => {
   refused(reply, 400, 'INVALID_REQUEST');
 });
 
-test('what its state does not allow is refused', async () => {
+test('actions that the state does not allow are rejected', async () => {
   const draftId = await create({ variants: variants({ 'a.state': 1 }) });
   refused(await post(`/${draftId}/stop`), 409, 'EXPERIMENT_NOT_RUNNING');
   refused(await post(`/${draftId}/rollout`, { winner: 'fast' }), 409, 'CONFLICT');
@@ -306,7 +306,7 @@ test('settings and flags: base values, variants over them, and a winner for its 
   assert.deepEqual(flag.body.data.value, { on: true });
 });
 
-test('what viewers do counts from their first exposure on, once, and freezes at the end', async () => {
+test('viewer activity counts from the first exposure on, once, and freezes at the end', async () => {
   const id = await start({
     variants: variants({ 'count.key': 1 }),
     metrics: ['completionRate', 'watchTime', 'sessionsPerUser', 'retention'],
@@ -374,7 +374,7 @@ test('what viewers do counts from their first exposure on, once, and freezes at 
   await stays('the frozen results', later, frozen.body.data, 1_500);
 });
 
-test('an experiment with an end completes by itself, and tells webhooks and the audit log', async () => {
+test('an experiment with an end completes by itself, and notifies webhooks and the audit log', async () => {
   const firstEnd = new Date(Date.now() + 1_500).toISOString();
   const id = await start({ variants: variants({ 'end.key': 1 }), endsAt: firstEnd });
   await configOf('userId=end-1');
@@ -396,7 +396,7 @@ test('an experiment with an end completes by itself, and tells webhooks and the 
   assert.equal(audit.body.data[0].resourceId, id);
 });
 
-test('a plan from what viewers do now', async () => {
+test('a plan from the current activity of viewers', async () => {
   const record = (user: number, watchTime: number) => ({
     event: 'completion',
     contentId: item,
@@ -442,7 +442,7 @@ test('another organization neither sees nor shares anything', async () => {
   assert.equal(list.body.meta.total, 0);
 });
 
-test('a ranking experiment changes the feed of its treatment only, and its winner that of its audience', async () => {
+test('a ranking experiment affects the feed only of its treatment, and its winner that of its audience', async () => {
   const own = await createOrganization(service, 'Ranking');
   const ownService = {
     ...service,

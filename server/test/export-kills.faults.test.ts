@@ -59,7 +59,7 @@ async function killWhileItWrites(worker: ServiceProcess, exportId: string, parts
   });
 }
 
-// First, so that the exporting workers have nothing else to do: their memory is measured.
+// Runs first, so that the exporting workers, whose memory is measured, have nothing else to do.
 test('reports count the same', async () => {
   const worker = await startWorker();
   const path = `/v1/analytics/overview?startDate=${startDate}&endDate=${endDate}`;

@@ -99,7 +99,7 @@ async function readWithDuckDb(): Promise<{ all: number; distinct: number; named:
   return result;
 }
 
-test('a push that is killed at each step has every row once', async () => {
+test('a push killed at each step has every row once', async () => {
   const made = await service.call('POST', '/v1/exports/destinations', {
     body: {
       bucket: s3.bucket,

@@ -184,7 +184,7 @@ test(
   },
 );
 
-test('a second service on the same data directory is refused with a clear sentence', async () => {
+test('a second service on the same data directory is rejected with a clear sentence', async () => {
   const first = await startInstance(await temporaryFolder());
   const second = startMain({ env: { PORT: '0', REELFEED_DATA_DIR: first.dataDir } });
   const { code, stdout, stderr } = await second.ended;
@@ -197,7 +197,7 @@ test('a second service on the same data directory is refused with a clear senten
   await stopInstance(first);
 });
 
-test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restart continues', async () => {
+test('SIGTERM lets an upload finish, interrupts processing, exits with 0, and a restart continues', async () => {
   let instance = await startInstance(await temporaryFolder());
   const processing = await instance.call('POST', '/v1/content/upload', {
     body: form([
@@ -240,7 +240,7 @@ test('SIGTERM lets an upload finish, ends processing, exits with 0, and a restar
   await stopInstance(instance);
 });
 
-test('SIGTERM does not wait for ever for an upload that does not go on', async () => {
+test('SIGTERM does not wait forever for a stalled upload', async () => {
   const grace = { REELFEED_SHUTDOWN_GRACE: '1s' };
   let instance = await startInstance(await temporaryFolder(), grace);
   const made = await instance.call('POST', '/v1/content/upload', { body: { title: 'Stuck' } });

@@ -183,8 +183,8 @@ const play = (contentId: string, userId: string): Event[] => [
   { event: 'playStart', contentId, userId, data: { startupTime: 100 } },
 ];
 
-describe('an attacked item moves hardly, and the others not', () => {
-  test('3,000 impressions by one viewer bury nothing', async () => {
+describe('an attacked item hardly moves, and the others do not', () => {
+  test('3,000 impressions by one viewer do not bury an item', async () => {
     assertBounded(
       await attack('Bury', 8, (contentId) =>
         Array.from({ length: 3_000 }, (_, position) => ({
@@ -197,7 +197,7 @@ describe('an attacked item moves hardly, and the others not', () => {
     );
   });
 
-  test('10,000 likes by one viewer lift nothing', async () => {
+  test('10,000 likes by one viewer do not lift an item', async () => {
     assertBounded(
       await attack('Lift', 60, (contentId) => [
         ...play(contentId, 'mallory'),
@@ -206,7 +206,7 @@ describe('an attacked item moves hardly, and the others not', () => {
     );
   });
 
-  test('a credible viewer with thousands of likes counts as one with one like', async () => {
+  test('a credible viewer with thousands of likes counts like one with a single like', async () => {
     const world = await openWorld('Once');
     const [id = ''] = world.ids;
     const like = { event: 'like', contentId: id, userId: 'mallory' };
@@ -230,7 +230,7 @@ describe('an attacked item moves hardly, and the others not', () => {
     assert.deepEqual(order(after), order(before));
   });
 
-  test('3,000 plays without an end by one device spoil no rate', async () => {
+  test('3,000 unfinished plays by one device do not affect a rate', async () => {
     assertBounded(
       await attack('Spoil', 10, (contentId) =>
         Array.from({ length: 3_000 }, (_, index) => ({
@@ -244,7 +244,7 @@ describe('an attacked item moves hardly, and the others not', () => {
     );
   });
 
-  test('2,000 made-up viewers of one item each count nothing', async () => {
+  test('2,000 fake viewers of one item each have no effect', async () => {
     assertBounded(
       await attack('Crowd', 70, (contentId) =>
         Array.from({ length: 2_000 }, (_, index) => [
@@ -255,7 +255,7 @@ describe('an attacked item moves hardly, and the others not', () => {
     );
   });
 
-  test('500 made-up viewers of five items each are bounded', async () => {
+  test('500 fake viewers of five items each have a bounded effect', async () => {
     const { places, change } = await attack('Elaborate', 70, (contentId, others) =>
       Array.from({ length: 500 }, (_, index) => {
         const userId = `sybil-${index}`;

@@ -51,7 +51,7 @@ test('an empty library, and filters that contradict each other, give an empty fe
   assert.equal((await feed('section=News&author=Ada')).data.length, 3);
 });
 
-test('who is not known gets a cold feed; who has no id gets one as well', async () => {
+test('an unknown viewer gets a cold feed, and so does one without an id', async () => {
   const { feed } = await newCatalogue('Cold', 40, (index) => ({ author: `author-${index % 8}` }));
   for (const search of ['', 'userId=nobody', 'deviceId=%F0%9F%8E%AC', 'sessionId=s']) {
     const page = await feed(`limit=20&${search}`);
@@ -62,7 +62,7 @@ test('who is not known gets a cold feed; who has no id gets one as well', async 
   }
 });
 
-test('headers name the viewer as parameters do, and parameters come first', async () => {
+test('headers identify the viewer as parameters do, and parameters take precedence', async () => {
   const { ids, feed, send } = await newCatalogue('Headers', 5);
   await send([
     { event: 'playStart', contentId: ids[0], userId: 'Zoë', data: { startupTime: 5 } },
@@ -81,14 +81,14 @@ test('headers name the viewer as parameters do, and parameters come first', asyn
   assert.equal((await service.call('GET', '/v1/feed?segments=vip,new')).status, 200);
 });
 
-test('one author only: the items follow each other all the same, and none is left out', async () => {
+test('with only one author, the items follow each other and none is left out', async () => {
   const { ids, feed } = await newCatalogue('One author', 30, () => ({ author: 'Ada' }));
   const first = await feed('limit=20');
   const rest = await feed(`limit=20&cursor=${first.meta.nextCursor}`);
   assert.deepEqual(new Set([...idsOf(first), ...idsOf(rest)]), new Set(ids));
 });
 
-test('who has seen everything sees it again, and is told', async () => {
+test('a viewer who has seen everything sees it again, and is told', async () => {
   const { ids, feed, send } = await newCatalogue('All seen', 12);
   await send(
     ids.map((contentId) => ({
@@ -104,7 +104,7 @@ test('who has seen everything sees it again, and is told', async () => {
   assert.equal((await feed('userId=bob&limit=10')).meta.exhausted, false);
 });
 
-test('an item that is excluded in a country is not shown there', async () => {
+test('an item excluded in a country is not shown there', async () => {
   const { feed } = await newCatalogue('Countries', 4, (index) => ({
     title: `Item ${index}`,
     ...(index === 0 && { customMetadata: { geoTargeting: { exclude: ['us'] } } }),
@@ -121,7 +121,7 @@ test('an item that is excluded in a country is not shown there', async () => {
   assert.deepEqual([await signalOf('DE'), await signalOf('FR')], [1, 0]);
 });
 
-test('ranking that takes too long gives way to newest first, and is counted', async () => {
+test('ranking that takes too long falls back to newest first, and is counted', async () => {
   const slow = await startService(
     { REELFEED_ROLES: 'api', REELFEED_FEED_RANKING_BUDGET: '0s' },
     { beside: service },
@@ -146,7 +146,7 @@ test('ranking that takes too long gives way to newest first, and is counted', as
   assert.match(metrics.text, counted);
 });
 
-test('200 exclusions at once, in any case and with strangers among them', async () => {
+test('200 concurrent exclusions, regardless of case and including unknown ids', async () => {
   const { ids, feed } = await newCatalogue('Exclusions', 210);
   const excluded = ids.slice(0, 199).map((id) => id.toUpperCase());
   const page = await feed(`limit=50&excludeIds=${[...excluded, 'stranger'].join()}`);

@@ -17,7 +17,7 @@ const outageMs = 10_000;
 const answeredWithinMs = 15_000;
 
 for (const what of ['refuse', 'freeze'] as const) {
-  test(`${what}: the feed answers from memory or with 503, in time, and recovers`, async () => {
+  test(`${what}: the feed responds from memory or with 503, in time, and recovers`, async () => {
     const connection = await cloneDatabase();
     const network = await putNetworkBefore(connection);
     const service = await startService(

@@ -15,8 +15,8 @@ import { pause } from './waiting.ts';
 const servedForMs = 3_500;
 const hangMs = 9_000;
 /**
- * The first pages wait up to a second, since the database might just be slow; the rest is the
- * machine.
+ * The first pages wait up to a second, since the database might just be slow; the rest allows for a
+ * busy machine.
  */
 const longestMs = 2_500;
 /**
@@ -58,7 +58,7 @@ async function startStoppable() {
 
 type Page = { status: number; tookMs: number; ids: string[]; cursor: string | null };
 
-test('PostgreSQL is stopped: known viewers get their pages, others newest first, none waits', async () => {
+test('PostgreSQL is stopped: known viewers get their pages, others newest first, and none waits', async () => {
   const database = await startStoppable();
   const service = await startService(
     { REELFEED_ROLES: 'api,worker', REELFEED_FEED_RANKING_BUDGET: '50ms' },

@@ -105,7 +105,7 @@ test('two viewers with opposite tastes diverge after ten events each, on every p
   await eventually('a restarted process', async () => ((await expect(restarted)) ? true : null));
 });
 
-test('what a viewer does changes a running session from the page after next on', async () => {
+test('a viewer’s actions change a running session from the page after next on', async () => {
   const { of, feed, send } = await newCatalogue('Session', 300);
   await eventually('the items', async () =>
     (await feed('limit=50')).data.length === 50 ? true : null,
@@ -121,8 +121,8 @@ test('what a viewer does changes a running session from the page after next on',
   assert.ok(share(later.data, 'space') > share(first.data, 'space'));
 });
 
-test('what was seen comes back when nothing else is left, least recently seen first', async () => {
-  // One item per author, since two consecutive ones of one author would be reordered.
+test('seen items come back when nothing else is left, least recently seen first', async () => {
+  // One item per author, because consecutive items of one author would be reordered.
   const { ids, feed, send } = await newCatalogue('Seen', 30, 30);
   await eventually('the items', async () =>
     (await feed('limit=50')).data.length === 30 ? true : null,

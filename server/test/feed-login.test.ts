@@ -72,7 +72,7 @@ const isKnown = ({ affinity, repeats }: { affinity: number; repeats: number }) =
   affinity > 0.9 && repeats === 0;
 const isUnknown = ({ affinity }: { affinity: number }) => affinity === 0.5;
 
-test('the first page after login knows what the device did, on every process and after a restart', async () => {
+test('the first page after login knows the activity of the device, on every process and after a restart', async () => {
   const { feed, watch, football } = await openWorld('Login');
   const deviceId = 'phone';
   await watch({ deviceId }, football);
@@ -91,14 +91,14 @@ test('the first page after login knows what the device did, on every process and
   );
 });
 
-test('what a device sends late counts for the user in the next page', async () => {
+test('late events of a device count for the user in the next page', async () => {
   const { feed, watch, football } = await openWorld('Late');
   assert.ok(isUnknown(await feed({ userId: 'bo', deviceId: 'tablet' })));
   await watch({ deviceId: 'tablet' }, football);
   assert.ok(isKnown(await feed({ userId: 'bo', deviceId: 'tablet' })));
 });
 
-test('a second user of a device gets nothing of the first, nor of what the device did before', async () => {
+test('a second user of a device inherits nothing from the first, nor from the device’s earlier activity', async () => {
   const { feed, watch, football } = await openWorld('Shared');
   const deviceId = 'living-room';
   await watch({ deviceId }, football.slice(0, 7));

@@ -23,7 +23,7 @@ async function newCatalogue(name: string, count: number) {
   return { own, ids: await createReadyItems(own, count), key: keys.publishableKey };
 }
 
-test('25 pages of 20 while items come, change and go: no repeats, and none of the living missing', async () => {
+test('25 pages of 20 while items are added, changed and removed: no repeats, and no remaining item missing', async () => {
   const { own, ids, key } = await newCatalogue('Pages', 560);
   const doomed = new Set(ids.slice(0, 40));
   const seen: string[] = [];
@@ -132,7 +132,7 @@ test('a foreign or damaged cursor is INVALID_CURSOR', async () => {
   assert.equal((await feed(service, `cursor=${cursor}&userId=u`, key)).status, 200);
 });
 
-test('newest first, by the later of creation and publishAt, where ranking is off', async () => {
+test('newest first, by the later of creation and publishAt, if ranking is off', async () => {
   await using unranked = await startService(
     { REELFEED_ROLES: 'api,worker', REELFEED_FEED_RANKING: 'off' },
     { beside: service },

@@ -46,7 +46,7 @@ async function openWorld(name: string, count = 40) {
 
 const includes = (items: readonly Item[], id: string) => items.some((item) => item.id === id);
 
-test('an item that was refused or reported never comes again, until that is taken back', async () => {
+test('a rejected or reported item never returns, until that is undone', async () => {
   const { page, send } = await openWorld('Items');
   const first = await page('userId=ann&limit=10');
   const next = await page(`userId=ann&limit=10&cursor=${first.meta.nextCursor}`);
@@ -78,7 +78,7 @@ test('an item that was refused or reported never comes again, until that is take
   assert.equal((await page('userId=ann&limit=50')).data.length, 40);
 });
 
-test('an author or the tags of an item come last, and as before once that is taken back', async () => {
+test('items of a rejected author or tag come last, and as before once that is undone', async () => {
   const { page, send } = await openWorld('Authors');
   const [first] = (await page('userId=cy&limit=1')).data;
   assert.ok(first !== undefined);
@@ -98,7 +98,7 @@ test('an author or the tags of an item come last, and as before once that is tak
   assert.ok(back.data.some(({ tags }) => tags.includes(first.tags[0] ?? '')));
 });
 
-test('reports are counted by viewers, and a mob moves nothing', async () => {
+test('reports are counted by viewer, and a mob has no effect', async () => {
   const { own, ids, page, send } = await openWorld('Mob', 20);
   const order = async () => (await page('userId=reader&limit=20')).data.map(({ id }) => id);
   await own.call('PUT', '/v1/ranking/config', { body: { exploration: 0 } });

@@ -34,7 +34,7 @@ async function newOrganization(name: string) {
 /** An item is in the feed during [publishAt, expiresAt); clocks may differ by this much. */
 const clockToleranceMs = 100;
 
-test('a schedule is kept to the moment by two processes, looked at ten times a second', async () => {
+test('two processes, polled ten times a second, keep a schedule exactly', async () => {
   const { own, ids, patch } = await newOrganization('Schedule');
   const [scheduled = '', always = ''] = await createReadyItems(own, 2);
   const shows = (count: number) =>
@@ -81,7 +81,7 @@ test('a schedule is kept to the moment by two processes, looked at ten times a s
   await Promise.all([watch(service), watch(second)]);
 });
 
-test('each condition takes an item out at once and lets it back in', async () => {
+test('each condition removes an item immediately and lets it back in', async () => {
   const { own, ids, patch } = await newOrganization('Conditions');
   const [id = '', other = ''] = await createReadyItems(own, 2);
   assert.deepEqual(new Set(await ids()), new Set([id, other]));
@@ -141,7 +141,7 @@ test('another process on the same database shows a change within a second', asyn
   assert.ok(middle < 1_000, `took ${tookMs.map(Math.round).join(', ')} ms`);
 });
 
-test('a change that commits late, behind younger ones, is not missed', async () => {
+test('a change that commits late, after newer ones, is not missed', async () => {
   const { own, ids } = await newOrganization('Late commit');
   const [late = '', early = ''] = await createReadyItems(own, 2);
   await query(
@@ -225,7 +225,7 @@ test('filters, exclusions and the viewer parameters', async () => {
   }
 });
 
-test('explain is for secret keys, and its sum is the score', async () => {
+test('explain requires a secret key, and its sum is the score', async () => {
   const { own } = await newOrganization('Explain');
   await createReadyItems(own, 4);
   const refused = await service.call('GET', '/v1/feed?explain=true', { key: own.publishableKey });
@@ -248,7 +248,7 @@ test('explain is for secret keys, and its sum is the score', async () => {
   }
 });
 
-test('a feed item has every field, and no page holds another organization’s items', async () => {
+test('a feed item has every field, and no page contains another organization’s items', async () => {
   const { own, feed } = await newOrganization('Fields');
   await createReadyItems(own, 1, () => ({
     title: 'Mine',

@@ -10,7 +10,7 @@ import { mediaSample } from './media-samples.ts';
 import { ready, startMain } from './processes.ts';
 import { eventually, temporaryFolder, toUrl } from './service.ts';
 
-test('the first start says what to do next in four lines, and each of them works', async () => {
+test('the first start prints the next steps in four lines, and each of them works', async () => {
   const cwd = await temporaryFolder();
   const env = {
     PORT: '0',

@@ -1,4 +1,7 @@
-/** Requests made from the API description: some that its schemas allow, and some that attack them. */
+/**
+ * Generates requests from the API description: some that its schemas allow, and some that attack
+ * them.
+ */
 import fc from 'fast-check';
 import { form } from './media.ts';
 import type { Call } from './service.ts';
@@ -39,7 +42,7 @@ export type Operation = {
   'x-lowest-role'?: string;
 };
 
-/** A path with its query, and what is sent to it. */
+/** A path with its query, and the call to send to it. */
 export type GeneratedRequest = { path: string; call: Call };
 
 /** Texts that have broken a parser, a query or a page somewhere. */
@@ -103,7 +106,7 @@ function textsOf({ format, pattern, minLength = 0, maxLength = 40 }: Schema): fc
   if (format === 'date') return moments.map((moment) => moment.slice(0, 10));
   if (format === 'uuid') return fc.constantFrom('01890000-0000-7000-8000-000000000000');
   if (format === 'uri') return fc.constantFrom('https://127.0.0.1:9/a', 'http://[::1]/b?c=d');
-  // fast-check makes no strings for lookarounds.
+  // fast-check cannot generate strings for lookarounds.
   if (pattern !== undefined && !pattern.includes('(?!')) {
     const matching = fc.stringMatching(new RegExp(pattern, 'u'), { size: 'small' });
     return matching.filter(({ length }) => length >= minLength && length <= maxLength);
@@ -140,7 +143,7 @@ function objectsOf(schema: Schema): fc.Arbitrary<object> {
     .filter((made) => Object.keys(made).length >= minProperties);
 }
 
-/** One field, at any depth, is replaced by what its schema does not allow, or one is added. */
+/** Replaces one field, at any depth, by a value that its schema does not allow, or adds a field. */
 function attacked(value: unknown): fc.Arbitrary<unknown> {
   if (typeof value !== 'object' || value === null) return hostileValues;
   const names = [...Object.keys(value), 'unknownField'];
@@ -156,7 +159,7 @@ function attacked(value: unknown): fc.Arbitrary<unknown> {
 
 export type Kind = 'valid' | 'hostile';
 
-/** Requests of an operation, apart from their key. `ids` are what its path may name. */
+/** Requests of an operation, without a key. `ids` are the ids that its path may contain. */
 export function requestsOf(
   operation: Operation,
   ids: readonly string[],
@@ -188,7 +191,7 @@ export function requestsOf(
 }
 
 function parametersOf(parameters: Parameter[], place: string, kind: Kind) {
-  // Beacons may name their key in the query.
+  // Beacons may pass their key in the query.
   const own = parameters.filter((one) => one.in === place && one.name !== 'key');
   const values = ({ schema }: Parameter) =>
     kind === 'valid' ? valuesOf(schema) : fc.oneof(valuesOf(schema), hostileValues);
@@ -208,13 +211,13 @@ function queryOf(query: Record<string, unknown>): string {
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value);
 
-/** Header values are visible ASCII; the rest would not leave this machine. */
+/** Header values are visible ASCII; the client would refuse to send anything else. */
 const headerValue = (value: unknown) =>
   textOf(value)
     .replaceAll(/[^ -~]/g, '?')
     .trim();
 
-/** A lone surrogate has no form in a URL, and the router knows no path with a longer name. */
+/** A lone surrogate cannot be encoded in a URL, and the router rejects longer segments. */
 const isInUrl = (text: string) => text !== '' && text.isWellFormed() && text.length <= 500;
 
 function bodiesOf({ requestBody }: Operation, kind: Kind): fc.Arbitrary<unknown> {

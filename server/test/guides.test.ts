@@ -48,7 +48,7 @@ async function run(commands: readonly string[], env: Record<string, string> = {}
   return stdout;
 }
 
-test('the quick start leads from an upload to a report that knows the viewer', async () => {
+test('the quick start leads from an upload to a report that includes the viewer', async () => {
   await copyFile(await mediaSample('small.mp4'), path.join(cwd, 'clip.mp4'));
   const [start = '', ...commands] = commandsOf('quick-start.md');
   assert.equal(start.trim(), 'npm ci && npm start');
@@ -58,7 +58,7 @@ test('the quick start leads from an upload to a report that knows the viewer', a
   assert.match(output, /"plays":1/);
 });
 
-test('the commands about ranking, reports and keys are answered as they stand', async () => {
+test('the commands about ranking, reports and keys work as written', async () => {
   const { id } = await readyItem(service, 'small.mp4', { tags: ['summer'] });
   const values = { ID: id, CONTENT_ID: id, URL: service.url, KEY: service.secretKey };
   const [feed = '', learn = '', config = '', learned = '', ...rest] = commandsOf('ranking.md');
@@ -88,7 +88,7 @@ test('the five minutes of each role lead to what they promise', async () => {
   assert.match(await run([ask]), /\d{2,}\n$/);
 });
 
-test('an export is made and downloaded by the commands of its guide', async () => {
+test('the commands of the guide create and download an export', async () => {
   const [create = '', download = '', schedule = '', ...rest] = commandsOf('exports.md');
   assert.deepEqual(rest, []);
   const made = JSON.parse(await run([create]));
@@ -103,7 +103,7 @@ test('an export is made and downloaded by the commands of its guide', async () =
   assert.match(await run([schedule], keys), /"nextDate"/);
 });
 
-test('a backup is made, verified and restored by the commands of the guide', async () => {
+test('the commands of the guide create, verify and restore a backup', async () => {
   const all = commandsOf('operations.md');
   const backup = all.find((block) => block.includes('reelfeed backup')) ?? '';
   const doctor = all.find((block) => block.includes('reelfeed doctor')) ?? '';
@@ -143,7 +143,7 @@ test('the commands of the README lead from the start to an upload, in one step a
   assert.match(await run([put.replace(`${service.url}/v1/uploads/...`, address)]), /"Two steps"/);
 });
 
-test('people are invited by the commands of their guide', async () => {
+test('the commands of the guide invite people', async () => {
   const program = fileURLToPath(new URL('../bin/reelfeed.js', import.meta.url));
   const env = {
     DATABASE_URL: toUrl(service.connection),
@@ -158,7 +158,7 @@ test('people are invited by the commands of their guide', async () => {
   assert.match(await run([byKey], env), /"url":"http/);
 });
 
-test('a metric of one’s own leads to a roll-out by the commands of its guide', async () => {
+test('the commands of the guide lead from a custom metric to a rollout', async () => {
   const output = await run(commandsOf('own-metrics.md'));
   assert.match(output, /"name":"revenue"/);
   assert.match(output, /"variantId":"(control|large)"/);
@@ -171,14 +171,14 @@ test('a metric of one’s own leads to a roll-out by the commands of its guide',
   assert.equal(body.data.value, 'large');
 });
 
-test('a live stream is made by the command of its guide', async () => {
+test('the command of the guide creates a live stream', async () => {
   const [, create = ''] = commandsOf('live.md');
   const made = await run([create], { REELFEED_SECRET_KEY: service.secretKey });
   assert.match(made, /"reconnectWindow":60/);
   assert.match(made, /"streamKey":"/);
 });
 
-test('what contributors are told to run exists', () => {
+test('the commands given to contributors exist', () => {
   const { scripts } = JSON.parse(read('../package.json')) as { scripts: Record<string, string> };
   for (const line of commandsOf('../CONTRIBUTING.md').join('').trim().split('\n')) {
     const [, isRun, name = ''] = /^npm (run )?([\w:]+)/.exec(line) ?? [];
@@ -222,7 +222,7 @@ test('the commands for systemd and Docker name what the repository has', () => {
   assert.match(dockerfile, new RegExp(`^VOLUME ${volume}$`, 'm'));
 });
 
-test('every file with commands is one whose commands a test runs', () => {
+test('a test runs the commands of every file that has any', () => {
   const files = globSync(['*.md', 'docs/**/*.md', 'client/*.md'], { cwd: path.join(docs, '..') });
   const withCommands = files.filter((name) => /^```(sh|bash|console)$/m.test(read(`../${name}`)));
   assert.deepEqual(withCommands.toSorted(), [
@@ -253,7 +253,7 @@ test('every file with commands is one whose commands a test runs', () => {
   ]);
 });
 
-test('the index names every guide, and no link of a guide leads nowhere', () => {
+test('the index lists every guide, and no link in a guide is broken', () => {
   const names = globSync('*.md', { cwd: docs });
   const index = read('README.md');
   for (const name of names) {
@@ -264,6 +264,6 @@ test('the index names every guide, and no link of a guide leads nowhere', () => 
   }
 });
 
-test('the built site is of these guides; build it by `npm run build:site`', () => {
+test('the built site matches these guides; build it by `npm run build:site`', () => {
   assert.equal(readFileSync(record, 'utf8').trim(), fingerprint());
 });

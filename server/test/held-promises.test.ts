@@ -15,7 +15,7 @@ const found = ['tsconfig.json', 'console/tsconfig.json'].flatMap((name) =>
   findHeldPromises(root + name, (file) => isOurs(file) && (!isTest(file) || file === fixture)),
 );
 
-test('every planted sample is found, and nothing else among the samples', () => {
+test('every planted sample is found, and nothing else in the samples', () => {
   const lines = readFileSync(fixture, 'utf8').split('\n');
   const planted = lines.flatMap((line, index) => (line.endsWith('// finding') ? [index + 1] : []));
   assert(planted.length >= 9);
@@ -26,7 +26,7 @@ test('every planted sample is found, and nothing else among the samples', () => 
   );
 });
 
-test('in the sources a promise is awaited at once, or its rejection is handled meanwhile', () => {
+test('in the sources, each promise is awaited immediately or its rejection is handled', () => {
   const places = found
     .filter(({ file }) => file !== fixture)
     .map(({ file, line, text }) => `${file.slice(root.length)}:${line} ${text}`);

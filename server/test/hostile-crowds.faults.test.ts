@@ -66,7 +66,7 @@ test('ten thousand idle sockets cost little, and others are served', async () =>
   assert.equal((await send(`${service.url}/healthz`, 'GET')).status, 200);
 });
 
-test('a thousand heads that drip are cut off, and others are served meanwhile', async () => {
+test('a thousand slow heads are cut off, and others are served in the meantime', async () => {
   const before = await residentMegabytes();
   const sockets = await openSockets(1_000);
   const open = new Set(sockets);
@@ -91,7 +91,7 @@ test('a thousand heads that drip are cut off, and others are served meanwhile', 
   await isQuick('after');
 });
 
-test('of 300 live tails as many as there is room for are open, and the others are told to wait', async () => {
+test('of 300 live tails, as many as fit are open, and the others are told to wait', async () => {
   const before = await residentMegabytes();
   const organizations = await Promise.all(
     Array.from({ length: 15 }, (_, index) =>

@@ -39,7 +39,7 @@ test('text limits count code points, also for four-byte emoji and combining mark
   assertRefused(await patch({ tags: [emoji.repeat(101)] }), 'tags[0]');
 });
 
-test('NUL and lone surrogates are refused by the name of their field, at any depth', async () => {
+test('NUL and lone surrogates are rejected with the name of their field, at any depth', async () => {
   const cases: [string, string][] = [
     ['{"title":"a\\u0000b"}', 'title'],
     ['{"title":"a\\ud800b"}', 'title'],
@@ -223,7 +223,7 @@ test('customMetadata holds 16 KiB and eight levels of finite values', async () =
   assert.match(infinite.body.error.message, /1e400.*out of range/);
 });
 
-test('customMetadata is given back as it was sent', async () => {
+test('customMetadata is returned as sent', async () => {
   const { id: own } = await createItem(service);
   const sent = {
     big: 9007199254740991,
@@ -243,7 +243,7 @@ test('customMetadata is given back as it was sent', async () => {
   assert.deepEqual(read.body.data.customMetadata, sent);
 });
 
-test('timestamps are RFC 3339 with an offset, strictly, and come back in UTC', async () => {
+test('timestamps are strictly RFC 3339 with an offset, and are returned in UTC', async () => {
   const wrong = [
     '2026-02-30T00:00:00Z',
     '2026-13-01T00:00:00Z',
@@ -331,7 +331,7 @@ test('limit and other parameters are read strictly, on every list', async () => 
   assert.equal(twice.body.error.message, 'query.tags: must be given exactly once');
 });
 
-test('an id of another form is 404, however long or odd it is', async () => {
+test('a malformed id is 404, however long or odd it is', async () => {
   const odd = [
     'x',
     '1',

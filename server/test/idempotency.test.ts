@@ -80,7 +80,7 @@ test('I-3: of fifty at the same moment one has an effect; the rest replay it or 
   assert.equal((await create('three', 'I-3')).status, 201);
 });
 
-test('I-5: refusals are not kept: a repeat of the same key runs', async () => {
+test('I-5: rejections are not kept: a repeat of the same key runs', async () => {
   const invalid = await create('five', '');
   assert.equal(invalid.status, 400);
   assert.equal((await create('five', 'I-5')).status, 201);
@@ -116,7 +116,7 @@ test('I-7: bare and quoted are the same key; empty, too long or odd ones are 400
   }
 });
 
-test('I-8: an answer is replayed for 24 hours, then the key is free', async () => {
+test('I-8: a response is replayed for 24 hours, then the key is free', async () => {
   const first = await create('eight', 'I-8');
   const age = (text: string) =>
     query(
@@ -144,7 +144,7 @@ test('I-9: a key on a read is ignored', async () => {
   }
 });
 
-test('I-10: a request that takes long still has its effect once', async () => {
+test('I-10: a slow request still takes effect once', async () => {
   const { id } = await createItem(service);
   const headers = { 'idempotency-key': 'ten' };
   const rename = () =>
@@ -173,7 +173,7 @@ test('I-10: a request that takes long still has its effect once', async () => {
   assertReplay(first, await rename());
 });
 
-test('a replayed POST /v1/keys shows the same key, which the database cannot tell', async () => {
+test('a replayed POST /v1/keys shows the same key, which the database does not contain', async () => {
   const make = () =>
     service.call('POST', '/v1/keys', {
       headers: { 'idempotency-key': 'keys' },
@@ -192,7 +192,7 @@ test('a replayed POST /v1/keys shows the same key, which the database cannot tel
   assert.equal(row?.['n'], 0);
 });
 
-test('a repeated DELETE and restore replay, where the bare route would say 404', async () => {
+test('a repeated DELETE and restore replay, although the route itself would say 404', async () => {
   const { id } = await createItem(service);
   const archive = () =>
     service.call('DELETE', `/v1/content/${id}`, { headers: { 'idempotency-key': 'archive' } });
@@ -202,7 +202,7 @@ test('a repeated DELETE and restore replay, where the bare route would say 404',
   assert.equal((await service.call('DELETE', `/v1/content/${id}`)).status, 404);
 });
 
-test('every mutating route made with a secret key replays', async () => {
+test('every mutating route called with a secret key replays', async () => {
   const [id] = [(await createItem(service, { protected: true })).id];
   await query(
     service,
@@ -227,7 +227,7 @@ test('every mutating route made with a secret key replays', async () => {
   }
 });
 
-test('a multipart upload replays, and leaves no second file; other bytes are 422', async () => {
+test('a multipart upload replays without a second file; other bytes are 422', async () => {
   const bytes = await sampleBytes('small.mp4');
   const other = await sampleBytes('silent.mp4');
   const upload = (file: Buffer, title = 'I-form') =>

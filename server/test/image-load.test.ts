@@ -33,7 +33,7 @@ const nobodyLeft = () =>
     return running + waiting === 0 ? true : null;
   });
 
-test('large images are decoded one at a time, and another organization’s in between', async (t) => {
+test('large images are decoded one at a time, with another organization’s in between', async (t) => {
   const carousel = await createCarousel(service, 'carousel');
   const made = await send(`${service.url}/v1/content`, 'POST', {
     key: other.secretKey,
@@ -65,7 +65,7 @@ test('large images are decoded one at a time, and another organization’s in be
   await nobodyLeft();
 });
 
-test('a client that goes away leaves the line, or ends the decoding', async () => {
+test('a client that goes away leaves the queue, or ends the decoding', async () => {
   const carousel = await createCarousel(service, 'carousel');
   const requests = await Promise.all(
     Array.from({ length: 10 }, async () => {

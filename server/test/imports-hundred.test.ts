@@ -35,7 +35,7 @@ const service = await startService(
   { log: pino({ level: 'trace' }, logLines) },
 );
 
-test('a hundred imports at once: 67 come in whole, 33 fail each for its own reason', async () => {
+test('a hundred concurrent imports: 67 succeed, 33 fail each for its own reason', async () => {
   const faultOf = (index: number) =>
     index % 3 === 2 ? sources.faults[Math.floor(index / 3) % sources.faults.length] : undefined;
   const { status, body } = await service.call('POST', '/v1/content/import', {
@@ -87,7 +87,7 @@ test('a hundred imports at once: 67 come in whole, 33 fail each for its own reas
   assert.deepEqual(await storedFiles(service, 'work'), [], 'nothing is left of those that failed');
 });
 
-test('a name that resolves to an address inside is refused before anything is made', async () => {
+test('a name that resolves to an internal address is rejected before anything is created', async () => {
   const { body } = await service.call('POST', '/v1/content/import', {
     body: { items: [{ title: 'Inside', sourceUrl: 'https://localhost:9/clip.mp4' }] },
   });

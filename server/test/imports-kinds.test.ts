@@ -63,7 +63,7 @@ async function finishedEvent(importId: string) {
   });
 }
 
-test('a carousel comes with its images in their order, and is ready with the last', async () => {
+test('a carousel is imported with its images in order, and is ready with the last one', async () => {
   const { results, importId } = await importAll([
     {
       title: 'Colours',
@@ -105,7 +105,7 @@ test('a carousel comes with its images in their order, and is ready with the las
   assert.deepEqual([again.results[0].status, again.importId], ['existing', null]);
 });
 
-test('one image that cannot be had fails the carousel by name, and a retry brings it', async () => {
+test('one unavailable image fails the carousel by name, and a retry fetches it', async () => {
   const carousel = (path: string) => ({
     title: path,
     images: [{ sourceUrl: `${origin}/red` }, { sourceUrl: `${origin}${path}` }],
@@ -127,7 +127,7 @@ test('one image that cannot be had fails the carousel by name, and a retry bring
   assert.equal(ready.images.length, 2);
 });
 
-test('an object of an allowed bucket comes with the credentials of the service; no other does', async () => {
+test('an object of an allowed bucket is fetched with the credentials of the service; no other is', async () => {
   storeInBucket('in/größer als/clip 1?.mp4', clip);
   storeInBucket('in/red', images['/red']);
   storeInBucket('secret/clip.mp4', clip);
@@ -155,7 +155,7 @@ test('an object of an allowed bucket comes with the credentials of the service; 
   assert.deepEqual([event.totalItems, event.readyItems, event.failedItems], [3, 2, 1]);
 });
 
-test('an item says either a source or images, and fails alone where it does not fit', async () => {
+test('an item names either a source or images, and fails individually if it does not fit', async () => {
   const image = { sourceUrl: `${origin}/red` };
   const { results, importId } = await importAll([
     { title: 'Both', sourceUrl: `${origin}/red`, images: [image] },

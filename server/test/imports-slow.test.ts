@@ -75,7 +75,7 @@ async function fastImport(name: string): Promise<number> {
 
 const withinMs = 5_000;
 
-test('slow sources of two organizations leave places to others, in every process', async () => {
+test('slow sources of two organizations leave capacity for others, in every process', async () => {
   const ids = await importUrls(service.secretKey, 'slow', 100);
   await eventually('a share of the places to be taken', async () =>
     slowReaders >= 4 ? true : null,

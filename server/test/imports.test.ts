@@ -115,7 +115,7 @@ async function importOne(path: string, fields: object = {}): Promise<string> {
   return body.data.results[0].item.id;
 }
 
-test('an import becomes a ready item with its metadata, through redirects as well', async () => {
+test('an import becomes a ready item with its metadata, even through redirects', async () => {
   const fields = { tags: ['imported'], author: 'Ada', externalId: 'first' };
   const id = await importOne('/hop-2', fields);
   const item = await settledItem(service, id, 'ready');
@@ -124,7 +124,7 @@ test('an import becomes a ready item with its metadata, through redirects as wel
   assert.deepEqual(await query(service, 'select from import_source'), []);
 });
 
-test('a broken transfer continues where it broke', async () => {
+test('a broken transfer continues where it stopped', async () => {
   const id = await importOne('/cut');
   const item = await settledItem(service, id, 'ready');
   assert.ok(item.duration > 0);
@@ -136,7 +136,7 @@ test('a broken transfer continues where it broke', async () => {
   );
 });
 
-test('each fault of a source ends in its own reason, told by content.errored', async () => {
+test('each fault of a source has its own reason, reported by content.errored', async () => {
   const cases: [path: string, code: string, message: RegExp][] = [
     ['/missing', 'SOURCE_UNREACHABLE', /status 404/],
     ['/forbidden', 'SOURCE_UNREACHABLE', /status 403/],
@@ -167,7 +167,7 @@ test('each fault of a source ends in its own reason, told by content.errored', a
   }
 });
 
-test('a failed import is fetched again by a retry, and only then', async () => {
+test('a failed import is fetched again only by a retry', async () => {
   const id = await importOne('/later');
   await settledItem(service, id, 'error');
   const retry = () => service.call('POST', `/v1/content/${id}/retry`);
@@ -180,7 +180,7 @@ test('a failed import is fetched again by a retry, and only then', async () => {
   assert.equal((await retry()).status, 409);
 });
 
-test('wrong items fail alone, addresses inside at once and unasked', async () => {
+test('invalid items fail individually, internal addresses immediately and without a request', async () => {
   const inside = [
     'http://169.254.169.254/latest/meta-data',
     'http://10.0.0.1/',
@@ -215,7 +215,7 @@ test('wrong items fail alone, addresses inside at once and unasked', async () =>
   }
 });
 
-test('an externalId has one item: in a request, in the next, and of many at once', async () => {
+test('an externalId has one item: in a request, in the next one, and in concurrent ones', async () => {
   const item = { sourceUrl: `${origin}/clip`, title: 'Once', externalId: 'only-once' };
   const { body } = await run([item, item]);
   const [first, second] = body.data.results;
@@ -233,7 +233,7 @@ test('an externalId has one item: in a request, in the next, and of many at once
   assert.deepEqual(again[1]?.body.data, again[0]?.body.data);
 });
 
-test('an import of an item that is deleted meanwhile leaves nothing', async () => {
+test('importing an item that is deleted in the meantime leaves nothing', async () => {
   const id = await importOne('/clip');
   await query(service, 'delete from bulk_allowance');
   await service.call('POST', '/v1/content/bulk/delete', { body: { ids: [id] } });

@@ -91,7 +91,7 @@ test('a mistyped key is refused without a database read', async () => {
   assert.equal((await reads(key)).status, 401, 'right form, but unknown');
 });
 
-test('a revoked key is refused at once where it was revoked, and on every process in 5 s', async () => {
+test('a revoked key is rejected immediately where it was revoked, and on every process within 5 s', async () => {
   const made = await makeKey();
   const onSecond = () => second.call('GET', '/v1/organization', { key: made.key });
   assert.equal((await onSecond()).status, 200);
@@ -108,7 +108,7 @@ test('a revoked key is refused at once where it was revoked, and on every proces
   assert.equal((await onSecond()).body.error.code, 'KEY_REVOKED');
 });
 
-test('a key works until it expires, and not a moment longer though it is cached', async () => {
+test('a key works until it expires, and no longer, even if it is cached', async () => {
   const expiresAt = new Date(Date.now() + 2_500).toISOString();
   const made = await makeKey({ expiresAt });
   assert.equal(made.expiresAt, expiresAt);
@@ -128,7 +128,7 @@ test('a key works until it expires, and not a moment longer though it is cached'
   }
 });
 
-test('what cannot be a key is refused: past expiry, no name, other types', async () => {
+test('invalid keys are rejected: past expiry, no name, other types', async () => {
   const refused: [object, string][] = [
     [{ type: 'secret', name: 'a', expiresAt: '2020-01-01T00:00:00Z' }, 'expiresAt'],
     [{ type: 'secret', name: '' }, 'name'],
@@ -173,7 +173,7 @@ test('the last working secret key stays, also against two requests at the same m
   assert.ok(expiring.id);
 });
 
-test('the last secret key without scopes stays, whatever keys with scopes there are', async () => {
+test('the last secret key without scopes stays, however many keys with scopes there are', async () => {
   const own = await createOrganization(service, 'One full key');
   const { id } = await currentSecret(own);
   const make = (fields: NewKey) => makeKey(fields, own.secretKey);
@@ -227,7 +227,7 @@ test("another organization's keys are unknown: not listed, not revoked", async (
   assert.equal((await service.call('GET', '/v1/keys', { key: other.secretKey })).status, 200);
 });
 
-test('keys are listed newest first, page by page, and their use is written down', async () => {
+test('keys are listed newest first, page by page, and their use is recorded', async () => {
   const own = await createOrganization(service, 'Many keys');
   const made = await makeKey({ type: 'publishable' }, own.secretKey);
   for (let index = 0; index < 7; index += 1) await makeKey({ name: `Key ${index}` }, own.secretKey);
@@ -250,7 +250,7 @@ test('keys are listed newest first, page by page, and their use is written down'
   });
 });
 
-test('an organization is read and changed by its own keys only', async () => {
+test('an organization can be read and changed only with its own keys', async () => {
   const own = await createOrganization(service, 'First name');
   const { body } = await service.call('GET', '/v1/organization', { key: own.secretKey });
   assert.deepEqual(

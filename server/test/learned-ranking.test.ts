@@ -21,7 +21,7 @@ const own: TestService = {
   call: (method, path, call) => service.call(method, path, { key: keys.secretKey, ...call }),
 };
 const ids = await createReadyItems(own, 60, (index) => ({ tags: [`topic-${index % 3}`] }));
-// Short items are watched to the end, long ones are left, whichever is newer.
+// Short items are watched to the end and long ones are left early, regardless of their age.
 await query(
   service,
   `update content set duration_seconds = case when serial_number % 2 = 0 then 10 else 120 end,
@@ -62,7 +62,7 @@ function assertExact(items: Awaited<ReturnType<typeof readFeed>>) {
   }
 }
 
-test('without a model `learned` is as `weights`, and the configuration says so', async () => {
+test('without a model, `learned` behaves like `weights`, and the configuration says so', async () => {
   const { body, status } = await own.call('PUT', '/v1/ranking/config', {
     body: { objective: 'learned', exploration: 0 },
   });
@@ -87,7 +87,7 @@ test('without a model `learned` is as `weights`, and the configuration says so',
   assert.equal(wrong.status, 400);
 });
 
-test('a model that predicts the held-out log better than the weights ranks', async () => {
+test('a model is used if it predicts the held-out log better than the weights', async () => {
   const atMs = Date.now() - 3_600_000;
   for (let viewer = 0; viewer < 90; viewer += 1) {
     const events = ids.flatMap((_, place) => {

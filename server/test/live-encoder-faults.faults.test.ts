@@ -38,7 +38,7 @@ async function sendLive(
   }
 }
 
-test('a minute of faults is one item with one recording', async (t) => {
+test('a minute of faults gives one item with one recording', async (t) => {
   const connection = await cloneDatabase();
   const dataDir = await temporaryFolder();
   const port = await freePort();

@@ -24,7 +24,7 @@ async function item({ contentId }: { contentId: string }) {
   return (await service.call('GET', `/v1/content/${contentId}`)).body.data;
 }
 
-/** Encoding and decoding take long beside other tests. */
+/** Encoding and decoding take long when other tests run. */
 const mediaPatienceMs = 180_000;
 
 const recorded = (stream: { contentId: string }) =>
@@ -67,7 +67,7 @@ async function endStrictly(stream: Stream, follower: PlaylistFollower): Promise<
   return segments.reduce((sum, { seconds }) => sum + seconds, 0);
 }
 
-test('jumps of the clock add no time, the playlist keeps its rules, and the end loses nothing', async () => {
+test('clock jumps add no time, the playlist stays valid, and the end loses nothing', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const publisher = await open(stream);
   const clip = await liveClip();
@@ -100,7 +100,7 @@ for (const [codec, name, mark] of [
   ['hevc', 'HEVC', 'hvc1.1.6.'],
   ['av1', 'AV1', 'av01.0.'],
 ] as const) {
-  test(`${name} is passed on as it is, and its recording plays everywhere`, async () => {
+  test(`${name} is passed through, and its recording plays everywhere`, async () => {
     const stream = await createStream(service, { reconnectWindow: 60 });
     const first = await open(stream);
     const sent = { fromMs: 0, seconds: 5 };
@@ -135,7 +135,7 @@ for (const [codec, name, mark] of [
   });
 }
 
-test('viewers can go back by the window of their stream', async () => {
+test('viewers can rewind by the window of their stream', async () => {
   const listed = async (fields: object) => {
     const stream = await createStream(service, { reconnectWindow: 60, ...fields });
     assert.equal((await read(stream)).dvrWindow, 'dvrWindow' in fields ? fields.dvrWindow : 0);
@@ -157,7 +157,7 @@ test('viewers can go back by the window of their stream', async () => {
   assert.equal((await service.call('POST', '/v1/live-streams', { body })).status, 400);
 });
 
-test('another size after a reconnect is a discontinuity, and webhooks hear of both', async () => {
+test('another size after a reconnect is a discontinuity, reported to webhooks', async () => {
   const events = ['live_stream.disconnected', 'live_stream.reconnected'];
   const body = { url: 'https://127.0.0.1:1/hook', events };
   const hook = await service.call('POST', '/v1/webhooks', { body });
@@ -192,7 +192,7 @@ test('another size after a reconnect is a discontinuity, and webhooks hear of bo
   );
 });
 
-test('sound alone is a broadcast', async () => {
+test('audio alone is a broadcast', async () => {
   const stream = await createStream(service, { reconnectWindow: 0 });
   const publisher = await open(stream);
   const sound = (await liveClip()).filter(({ type }) => type === 8);
@@ -208,7 +208,7 @@ test('sound alone is a broadcast', async () => {
   assert.ok(Math.abs(made.duration - 8.5) < 1, `${made.duration} s are recorded`);
 });
 
-test('a broadcast has a thumbnail, and its state is told with others', async () => {
+test('a broadcast has a thumbnail, and lists include its state', async () => {
   const stream = await createStream(service, { reconnectWindow: 600 });
   const idle = await createStream(service);
   const hidden = await createStream(service, { visibility: 'private' });
@@ -245,7 +245,7 @@ test('a broadcast has a thumbnail, and its state is told with others', async () 
   await publisher.end();
 });
 
-test('clips are exact, from a running stream and from its recording, and fail alone', async () => {
+test('clips are exact, from a running stream and from its recording, and fail individually', async () => {
   const stream = await createStream(service, { reconnectWindow: 0 });
   const publisher = await open(stream);
   await sendSeconds(publisher, await liveClip(), { fromMs: 0, seconds: 9 });

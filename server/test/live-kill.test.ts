@@ -7,7 +7,7 @@ import { createStream, freePort, publish, type Stream } from './live-publisher.t
 import { startProcess, type ServiceProcess } from './processes.ts';
 import { eventually, send, temporaryFolder, type Call } from './service.ts';
 
-test('a broadcast outlives a killed service', async () => {
+test('a broadcast survives the kill of its service', async () => {
   const connection = await cloneDatabase();
   const dataDir = await temporaryFolder();
   const port = await freePort();

@@ -78,7 +78,7 @@ async function wholes(stream: Stream, rung: string) {
   return { master, top, below, url };
 }
 
-test('a rung has the segments of the top, through jumps, drops and another size', async () => {
+test('a rung has the segments of the top rendition, through jumps, drops and another size', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const publisher = await open(stream);
   await sendSeconds(publisher, await liveClip(portrait), { fromMs: 0, seconds: 5 });
@@ -131,7 +131,7 @@ const framesOf = (tracks: readonly ReadTrack[], isVideo: boolean) =>
   tracks.find((track) => track.isVideo === isVideo)?.frames ?? [];
 
 for (const codec of scaled(['h264'] as const, ['h264', 'hevc'] as const)) {
-  test(`the rung of ${codec} shows the same moments, with the same sound`, async () => {
+  test(`the rung of ${codec} shows the same moments with the same audio`, async () => {
     const stream = await createStream(service);
     const publisher = await open(stream);
     await sendSeconds(publisher, await liveClip(portrait, codec), { fromMs: 0, seconds: 7 });
@@ -168,7 +168,7 @@ const firstOfRung = (stream: Stream, after: number) =>
     return last !== undefined && last.number > after && !last.isGap ? last : null;
   });
 
-test('a killed process leaves at most gaps in its rung, which returns', async () => {
+test('a killed process leaves at most gaps in its rung, which comes back', async () => {
   const stream = await createStream(service, { dvrWindow: 600 });
   await using publishing = await publish(port, stream.streamKey, 2, 'h264', portrait);
   const { number } = await firstOfRung(stream, 0);
@@ -188,7 +188,7 @@ test('a killed process leaves at most gaps in its rung, which returns', async ()
   await end(stream);
 });
 
-test('a process that hangs loses its rung, and the broadcast goes on', async () => {
+test('a hanging process loses its rung, and the broadcast continues', async () => {
   const stream = await createStream(service);
   await using publishing = await publish(port, stream.streamKey, 2, 'h264', portrait);
   await firstOfRung(stream, 0);

@@ -72,7 +72,7 @@ async function follow(url: URL, follower: LowLatencyFollower, parts: number): Pr
   return url;
 }
 
-test('another process serves the parts of a stream, and every reload keeps the rules', async () => {
+test('another process serves the parts of a stream, and every reload is valid', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   await using publishing = await publish(port, stream.streamKey, 1);
   const url = await mediaUrl(stream);
@@ -104,7 +104,7 @@ test('another process serves the parts of a stream, and every reload keeps the r
   );
 });
 
-test('a part that does not come in time is answered with 503, and what is announced is waited for', async () => {
+test('a late part is 503, and an announced one is waited for', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const publisher = await RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, stream.streamKey);
   const clip = await liveClip();
@@ -126,7 +126,7 @@ test('a part that does not come in time is answered with 503, and what is announ
   await service.call('DELETE', `/v1/live-streams/${stream.id}`);
 });
 
-test('what a killed process has published of a segment stays listed, and is recorded', async () => {
+test('segments published by a killed process stay listed and are recorded', async () => {
   const stream = await createStream(service, { reconnectWindow: 600 });
   await using first = await publish(port, stream.streamKey, 1);
   const url = await mediaUrl(stream);
@@ -157,7 +157,7 @@ test('what a killed process has published of a segment stays listed, and is reco
   assert.ok(Math.abs(item.duration - recordedSeconds) < 0.5, `${item.duration} ${recordedSeconds}`);
 });
 
-test('a rung is waited for as well, and every playlist reports how far the other is', async () => {
+test('a rung can be waited for too, and every playlist reports the progress of the other', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const size = { width: 360, height: 640 };
   await using publishing = await publish(port, stream.streamKey, 1, 'h264', size);

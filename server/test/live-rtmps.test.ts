@@ -33,7 +33,7 @@ const read = async ({ id }: Stream) =>
     recordedSeconds: number;
   };
 
-test('FFmpeg publishes by RTMPS at the address that the stream names', async () => {
+test('FFmpeg publishes by RTMPS at the address of the stream', async () => {
   const stream = await createStream(service, { reconnectWindow: 600 });
   const { rtmpUrl, rtmpsUrl } = await read(stream);
   assert.deepEqual([rtmpUrl, rtmpsUrl], [null, url]);
@@ -58,7 +58,7 @@ test('FFmpeg publishes by RTMPS at the address that the stream names', async () 
   assert.equal((await read(stream)).status, 'active');
 });
 
-test('a wrong key is refused, and the right one is taken', async () => {
+test('a wrong key is rejected, and the right one is accepted', async () => {
   const stream = await createStream(service, { reconnectWindow: 600 });
   const wrong = stream.streamKey.replace(/.{8}$/, 'AAAAAAAA');
   await assert.rejects(RtmpPublisher.open(url, wrong), /No stream has this key/);
@@ -72,14 +72,14 @@ test('a wrong key is refused, and the right one is taken', async () => {
   await publisher.end();
 });
 
-test('plain RTMP at the port of RTMPS ends the connection', async () => {
+test('plain RTMP on the RTMPS port closes the connection', async () => {
   const { streamKey } = await createStream(service);
   await assert.rejects(RtmpPublisher.open(`rtmp://127.0.0.1:${port}/live`, streamKey));
 });
 
 /** Exceeds the number of unauthenticated connections that the service keeps. */
 const crowd = 1_200;
-/** Two seconds on a quiet machine; longer beside other tests. */
+/** Two seconds on a quiet machine; longer when other tests run. */
 const enterWithinMs = 6_000;
 
 /**
@@ -118,7 +118,7 @@ const strangers: Record<string, () => Socket> = {
 };
 
 for (const [name, open] of Object.entries(strangers)) {
-  test(`${name} are bounded in number and keep no publisher out`, async (t) => {
+  test(`${name} are limited in number and do not block publishers`, async (t) => {
     const { streamKey } = await createStream(service, { reconnectWindow: 600 });
     const crowding = await openStrangers(t, open);
     await until(
@@ -141,7 +141,7 @@ for (const [name, open] of Object.entries(strangers)) {
   });
 }
 
-test('a client of TLS that sends nothing else is closed when the time for its key is over', async () => {
+test('a TLS client that sends nothing else is disconnected when its time for the key is over', async () => {
   const socket = connectByTls({ port, host: 'localhost' });
   await once(socket, 'secureConnect');
   await once(socket.resume(), 'close');

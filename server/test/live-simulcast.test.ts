@@ -59,7 +59,7 @@ test('a broadcast reaches another server, until its target is removed', async ()
   assert.ok(entries.every(({ text }) => !String(text).includes(other.streamKey)));
 });
 
-test('a target that hangs fails with a sentence, and the broadcast goes on', async () => {
+test('a hanging target fails with a message, and the broadcast continues', async () => {
   const sockets: Socket[] = [];
   const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
   await once(silent, 'listening');
@@ -87,7 +87,7 @@ test('a target that hangs fails with a sentence, and the broadcast goes on', asy
   silent.close();
 });
 
-test('what is refused', async () => {
+test('rejected requests', async () => {
   const stream = await createStream(service);
   for (const [url, reason] of [
     ['rtmp://10.1.2.3/live', /does not resolve to a public address/],

@@ -70,7 +70,7 @@ for (const codec of scaled(['h264'] as const, ['h264', 'hevc'] as const)) {
   });
 }
 
-test('a wrong key is refused, in both forms of the stream id, as is who wants to play', async () => {
+test('a wrong key is rejected in both forms of the stream id, and so are players', async () => {
   const stream = await createStream(service, { reconnectWindow: 0 });
   const key = stream.streamKey;
   const wrong = `${key.slice(0, -4)}AAAA`;
@@ -82,7 +82,7 @@ test('a wrong key is refused, in both forms of the stream id, as is who wants to
   assert.equal((await read(stream)).status, 'idle');
 });
 
-test('lost datagrams are sent again, a lost encoder comes back, and a delete cuts the encoder', async () => {
+test('lost datagrams are resent, a lost encoder reconnects, and a deletion disconnects the encoder', async () => {
   const stream = await createStream(service, { reconnectWindow: 600 });
   const line = await lossyLine(port);
   line.isLost = (count) => count % 20 === 0;
@@ -110,7 +110,7 @@ test('lost datagrams are sent again, a lost encoder comes back, and a delete cut
   assert.equal(await third.exit, 3);
 });
 
-test('the death of the media process is one reconnect', async () => {
+test('the death of the media process causes one reconnect', async () => {
   const stream = await createStream(service, { reconnectWindow: 600 });
   const encoder = await publishBySrt(port, stream.streamKey, { seconds: 60 });
   await hasSeconds(stream, 2);
@@ -125,7 +125,7 @@ test('the death of the media process is one reconnect', async () => {
   assert.equal(await again.exit, 3);
 });
 
-test('random datagrams harm nobody', async () => {
+test('random datagrams do no harm', async () => {
   const stream = await createStream(service, { reconnectWindow: 0 });
   const encoder = await publishBySrt(port, stream.streamKey, { seconds: 10 });
   const socket = createSocket('udp4');

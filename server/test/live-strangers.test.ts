@@ -19,7 +19,7 @@ for (let made = 0; made < 20; made += 1) {
 
 /** Exceeds the number of unauthenticated connections that the service keeps. */
 const crowd = 1_200;
-/** Two seconds on a quiet machine; longer beside other tests. */
+/** Two seconds on a quiet machine; longer when other tests run. */
 const enterWithinMs = 6_000;
 
 /** Publishers connect one after another and stay; returns the longest time to connect. */
@@ -83,20 +83,20 @@ function drip(socket: Socket): void {
 for (const spread of [false, true]) {
   const from = spread ? 'many addresses' : 'one address';
 
-  test(`silent connections from ${from} keep no publisher out`, async (t) => {
+  test(`silent connections from ${from} do not block publishers`, async (t) => {
     openStrangers(t, crowd, { spread });
     const slowest = await slowestEntry(t);
     assert.ok(slowest < enterWithinMs, `${slowest}`);
   });
 
-  test(`handshakes that drip from ${from} keep no publisher out`, async (t) => {
+  test(`slow handshakes from ${from} do not block publishers`, async (t) => {
     openStrangers(t, crowd, { spread, onOpen: drip });
     const slowest = await slowestEntry(t);
     assert.ok(slowest < enterWithinMs, `${slowest}`);
   });
 }
 
-test('a thousand wrong keys keep no right key of the same address out', async (t) => {
+test('a thousand wrong keys do not block a right key from the same address', async (t) => {
   let refused = 0;
   const wrong = streams[0]?.streamKey.replace(/.{8}$/, 'AAAAAAAA') ?? '';
   const guesses = Array.from({ length: 1_000 }, async () => {
@@ -110,7 +110,7 @@ test('a thousand wrong keys keep no right key of the same address out', async (t
   await Promise.all(guesses);
 });
 
-test('a newcomer takes over a stream that another process publishes', async () => {
+test('a newcomer takes over a stream published through another process', async () => {
   const beside = await startService({ REELFEED_RTMP_PORT: String(otherPort) }, { beside: service });
   const stream = await createStream(service, { reconnectWindow: 60 });
   const read = async () =>

@@ -84,7 +84,7 @@ test('accepted and rejected events of every process, with reasons', async () => 
   tail.response.destroy();
 });
 
-test('the API reference names every field that it shows, and its filters', async () => {
+test('the API reference lists every field that it shows, and its filters', async () => {
   const tail = await openTail();
   await post([like(), like({ event: 'view' })]);
   await eventually('both', async () => (tail.shown.length >= 2 ? true : null));
@@ -101,7 +101,7 @@ test('the API reference names every field that it shows, and its filters', async
   }
 });
 
-test('a filter shows what it asks for, and a duplicate is not shown', async () => {
+test('a filter shows what it selects, and duplicates are not shown', async () => {
   const one = newUuid7();
   const tails = {
     rejected: await openTail('?status=rejected'),
@@ -139,7 +139,7 @@ test('another organization sees nothing of it', async () => {
   assert.equal(refused.status, 403);
 });
 
-test('under load it is a sample that counts what it leaves out', async () => {
+test('under load it is a sample that counts what it omits', async () => {
   const tail = await openTail();
   const batches = Array.from({ length: 40 }, () => Array.from({ length: 100 }, () => like()));
   await Promise.all(batches.map((events) => post(events)));
@@ -156,7 +156,7 @@ test('under load it is a sample that counts what it leaves out', async () => {
   tail.response.destroy();
 });
 
-test('a reader that does not read is told later how much it has missed, and holds up nobody', async () => {
+test('a slow reader is told later how much it has missed, and delays nobody', async () => {
   const slow = await openTail();
   slow.response.pause();
   const quick = await openTail();
@@ -181,7 +181,7 @@ test('a reader that does not read is told later how much it has missed, and hold
   quick.response.destroy();
 });
 
-test('it ends when its key is revoked, and with its process', async () => {
+test('it ends when its key is revoked, and when its process stops', async () => {
   const { body } = await service.call('POST', '/v1/keys', {
     body: { type: 'secret', name: 'Tail' },
   });
@@ -198,7 +198,7 @@ test('it ends when its key is revoked, and with its process', async () => {
   assert.deepEqual(lasting.shown.at(-1), { event: 'end', data: { reason: 'shutdown' } });
 });
 
-test('the number of tails is bounded', async () => {
+test('the number of tails is limited', async () => {
   const tails = [];
   for (let n = 0; n < 20; n += 1) tails.push(await openTail());
   const refused = await service.call('GET', '/v1/events/stream');

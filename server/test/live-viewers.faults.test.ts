@@ -158,7 +158,7 @@ for (const [latency, watch] of [
   ['low', watchLow],
   ['normal', watchNormal],
 ] as const) {
-  test(`200 viewers of a ${latency} stream ask storage and database no more than 10`, async (context) => {
+  test(`200 viewers of a ${latency} stream cause no more storage and database requests than 10`, async (context) => {
     const stream = await createStream(service, { latency });
     await using _ = await publish(port, stream.streamKey, 1);
     const url = await mediaUrl(stream);

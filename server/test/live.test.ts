@@ -48,7 +48,7 @@ async function text(url: string): Promise<string> {
 /** The media playlist of a master playlist. */
 const mediaUrl = (streamingUrl: string) => new URL('index.m3u8', streamingUrl).href;
 
-test('the whole life of a stream', async () => {
+test('the lifecycle of a stream', async () => {
   const stream = await createStream(service, { tags: ['live'], reconnectWindow: 1 });
   assert.equal((await read(stream)).status, 'idle');
   assert.equal(await feedItem(stream.contentId), null);
@@ -81,7 +81,7 @@ test('the whole life of a stream', async () => {
   assert.equal(moved.url, at(item.streamingUrl));
 });
 
-test('a dropped publisher comes back within the window, and the recording has both parts', async () => {
+test('a dropped publisher reconnects within the window, and the recording has both parts', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const first = await publish(port, stream.streamKey);
   const shown = await eventually('the item in the feed', () => feedItem(stream.contentId));
@@ -108,7 +108,7 @@ test('a dropped publisher comes back within the window, and the recording has bo
   await assert.rejects(publish(port, stream.streamKey), /ended/);
 });
 
-test('a newcomer with the right key takes over at once, without losing what was sent', async () => {
+test('a newcomer with the right key takes over immediately, without losing what was sent', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const first = await publish(port, stream.streamKey);
   const shown = await eventually('the item in the feed', () => feedItem(stream.contentId));
@@ -136,7 +136,7 @@ test('a newcomer with the right key takes over at once, without losing what was 
   assert.ok(Math.abs(item.duration - recordedSeconds) < 0.5, `${item.duration} ${recordedSeconds}`);
 });
 
-test('a wrong key and garbage are closed at once, and harm nobody', async () => {
+test('wrong keys and garbage are disconnected immediately, and do no harm', async () => {
   const stream = await createStream(service);
   const publishing = await publish(port, stream.streamKey);
   await becomes(stream, 'active');
@@ -172,7 +172,7 @@ async function closedAfter(bytes: Buffer | string): Promise<void> {
   ]);
 }
 
-test('a protected stream plays with a token alone', async () => {
+test('a protected stream plays only with a token', async () => {
   const stream = await createStream(service, { protected: true });
   const publishing = await publish(port, stream.streamKey);
   const shown = await eventually('the item in the feed', () => feedItem(stream.contentId));
@@ -190,7 +190,7 @@ test('a protected stream plays with a token alone', async () => {
   await publishing.end();
 });
 
-test('a stream that is deleted while it is live is cut off and gone', async () => {
+test('a stream deleted while live is disconnected and gone', async () => {
   const stream = await createStream(service);
   const publishing = await publish(port, stream.streamKey);
   const shown = await eventually('the item in the feed', () => feedItem(stream.contentId));
@@ -205,7 +205,7 @@ test('a stream that is deleted while it is live is cut off and gone', async () =
   assert.equal(restored.status, 200);
 });
 
-test('another key cuts off who used the old one', async () => {
+test('a new key disconnects users of the old one', async () => {
   const stream = await createStream(service, { reconnectWindow: 60 });
   const publishing = await publish(port, stream.streamKey);
   await becomes(stream, 'active');
@@ -241,7 +241,7 @@ test('viewers of a stream are counted while they watch', async () => {
   await publishing.end();
 });
 
-test('what the API refuses', async () => {
+test('requests that the API rejects', async () => {
   const create = (body: object) => service.call('POST', '/v1/live-streams', { body });
   for (const body of [
     {},

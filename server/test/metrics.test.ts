@@ -72,7 +72,7 @@ async function rowsOf(): Promise<string[]> {
   return rows.map(({ row }) => String(row));
 }
 
-test('a custom kind is taken once a metric has declared it, with and without an item', async () => {
+test('a custom kind is accepted once a metric has declared it, with and without an item', async () => {
   const before = await sendEvents([purchase('early', 1)]);
   assert.equal(before.body.data.failed, 1);
   assert.equal(before.body.data.errors[0].code, 'UNKNOWN_EVENT');
@@ -108,7 +108,7 @@ test('a custom kind is taken once a metric has declared it, with and without an 
   );
 });
 
-test('wrong definitions are refused by field', async () => {
+test('invalid definitions are rejected by field', async () => {
   const cases: [object, RegExp][] = [
     [{ ...purchases, name: 'watchTime' }, /name/],
     [{ ...purchases, name: '1st' }, /name/],
@@ -133,7 +133,7 @@ test('wrong definitions are refused by field', async () => {
   assert.equal((await define(purchases)).status, 409);
 });
 
-test('an experiment judges own metrics as it does its own, also one that was defined after the events', async () => {
+test('an experiment evaluates custom metrics like built-in ones, even one defined after the events', async () => {
   const day = 24 * 3_600_000;
   const people = Array.from({ length: 32 }, (_, index) => `buyer-${index}`);
   // Before the exposure: a covariate that does not count as a result.
@@ -182,7 +182,7 @@ test('an experiment judges own metrics as it does its own, also one that was def
   assert.match(refused.body.error.message, new RegExp(id));
 });
 
-test('unknown metrics and wrong guardrails are refused', async () => {
+test('unknown metrics and invalid guardrails are rejected', async () => {
   const create = (change: object) =>
     service.call('POST', '/v1/experiments', {
       body: {
@@ -246,7 +246,7 @@ test('a rebuild gives the same rows, and an erased viewer is in none', async () 
   assert.deepEqual(await rowsOf(), left);
 });
 
-test('a deleted metric leaves nothing, and its kind is refused', async () => {
+test('a deleted metric leaves nothing, and its kind is rejected', async () => {
   const made = await define({ name: 'signups', type: 'share', event: 'custom.signup' });
   const signup = { event: 'custom.signup', userId: 'sam' };
   await eventually('a sign-up is taken', async () =>

@@ -7,20 +7,20 @@ import { createConfig, lint } from '@redocly/openapi-core';
 import { descriptionFile, descriptionText, typesFile, typesOf } from '../../client/generate.ts';
 import { startService } from './service.ts';
 
-test('docs/openapi.json is what the service answers; fix it by `npm run docs`', async () => {
+test('docs/openapi.json matches the service; fix it by `npm run docs`', async () => {
   const service = await startService();
   const { body } = await service.call('GET', '/openapi.json', { key: null });
   assert.equal(descriptionText(body), await readFile(descriptionFile, 'utf8'));
 });
 
-test('the types of the client are made from docs/openapi.json; fix them by `npm run docs`', async () => {
+test('the types of the client match docs/openapi.json; fix them by `npm run docs`', async () => {
   assert.equal(await typesOf(descriptionFile), await readFile(typesFile, 'utf8'));
 });
 
 /** Ids have prefixes, so none equals `cancel`, and no export is called `schedules`. */
 const isUnambiguous = /`\/v1\/exports\/\{id\}\/cancel` and `\/v1\/exports\/\w+\/\{id\}`/;
 
-test('Redocly finds nothing to recommend for docs/openapi.json', async () => {
+test('Redocly has no recommendations for docs/openapi.json', async () => {
   const problems = await lint({
     ref: fileURLToPath(descriptionFile),
     config: await createConfig({ extends: ['recommended'] }),

@@ -58,7 +58,7 @@ test('thousands of pipelined requests neither fill the memory nor stop others', 
   assert.equal((await send(`${service.url}/healthz`, 'GET')).status, 200);
 });
 
-test('300 clients that read no answer cost little memory', async () => {
+test('300 clients that read no response cost little memory', async () => {
   await send(`${service.url}/docs/scalar.js`, 'GET');
   const before = await residentBytes();
   const clients = Array.from({ length: 300 }, () =>
@@ -70,7 +70,7 @@ test('300 clients that read no answer cost little memory', async () => {
   assert.equal((await send(`${service.url}/v1/content`, 'GET', { key })).status, 200);
 });
 
-test('a connection gets the answers to its first 16 requests, then it closes', async () => {
+test('a connection gets the responses to its first 16 requests, then it closes', async () => {
   const { statuses, closed, text } = await sendRaw(service.url, [pipelined('/healthz', 100)]);
   assert.deepEqual(
     statuses,
@@ -94,7 +94,7 @@ test('a connection may make any number of requests, ten at a time', async () => 
   }
 });
 
-test('the description has a tag, by which it is sent once', async () => {
+test('the description has an ETag, so it is sent once', async () => {
   const first = await send(`${service.url}/openapi.json`, 'GET');
   const etag = first.headers.get('etag') ?? '';
   assert.match(etag, /^"[\w-]{22}"$/);
@@ -151,7 +151,7 @@ const wrongBodies: Record<string, { path: string; body: unknown; code: string; f
 };
 
 for (const [name, { path, body, code, first }] of Object.entries(wrongBodies)) {
-  test(`the answer to ${name} is short`, async () => {
+  test(`the response to ${name} is short`, async () => {
     const answer = await send(`${service.url}${path}`, 'POST', { key, body });
     assert.deepEqual([answer.status, answer.body.error.code], [400, code]);
     assert.equal(answer.body.error.details[0].path, first);
@@ -160,7 +160,7 @@ for (const [name, { path, body, code, first }] of Object.entries(wrongBodies)) {
   });
 }
 
-test('many wrong elements of one item of a bulk update fail that item, and the answer is short', async () => {
+test('many invalid elements of one item of a bulk update fail that item, and the response is short', async () => {
   const items = [{ id: 'x', tags: Array.from({ length: 400_000 }, () => 1) }];
   const answer = await send(`${service.url}/v1/content/bulk/update`, 'POST', {
     key,
@@ -171,7 +171,7 @@ test('many wrong elements of one item of a bulk update fail that item, and the a
   assert.ok(answer.text.length < 16 * 1024, `${answer.text.length} characters`);
 });
 
-test('forty wrong bodies at once do not stop other requests', async () => {
+test('forty concurrent invalid bodies do not block other requests', async () => {
   const { path, body } = wrongBodies['half a million wrong elements'] ?? assert.fail();
   const text = JSON.stringify(body);
   const headers = { 'content-type': 'application/json' };

@@ -43,7 +43,7 @@ async function isWell(): Promise<void> {
   assert.match(text, /^process_uncaught_errors_total 0$/m);
 }
 
-test(`${rounds} lock time-outs while the overview is read`, async () => {
+test(`${rounds} lock time-outs during the overview`, async () => {
   const atOnce = 2;
   for (let round = 0; round < rounds; round += atOnce) {
     const { client, answers } = await holdOverviews(atOnce);
@@ -54,7 +54,7 @@ test(`${rounds} lock time-outs while the overview is read`, async () => {
   await isWell();
 });
 
-test(`${rounds} kills of PostgreSQL while the overview is read`, async () => {
+test(`${rounds} kills of PostgreSQL during the overview`, async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { answers } = await holdOverviews();
     process.kill(await postmaster(), 'SIGKILL');
@@ -63,7 +63,7 @@ test(`${rounds} kills of PostgreSQL while the overview is read`, async () => {
   }
 });
 
-test(`${rounds} times PostgreSQL is frozen while the overview is read`, async () => {
+test(`PostgreSQL is frozen ${rounds} times during the overview`, async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { client, answers } = await holdOverviews();
     const { all } = await serviceProcesses(instance.process.pid, instance.dataDir);

@@ -90,7 +90,7 @@ test('three packages install from their tarballs alone', async () => {
   ]);
 });
 
-test('the programs of the guides compile as they stand', async () => {
+test('the programs of the guides compile as written', async () => {
   const files: string[] = [];
   for (const [guide, declared] of Object.entries(given)) {
     const programs = await programsOf(guide);

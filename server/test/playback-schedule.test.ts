@@ -24,7 +24,7 @@ const item = await readyItem(service, 'small.mp4', { protected: true, section: '
 const sign = (from: TestService) =>
   from.call('POST', `/v1/content/${item.id}/playback-token`, { key: from.publishableKey });
 
-test('a viewer can play a protected item from publishAt to expiresAt, and not a moment longer', async () => {
+test('a viewer can play a protected item from publishAt to expiresAt, and no longer', async () => {
   const publishAt = Date.now() + 3_000;
   const expiresAt = publishAt + 3_000;
   const iso = (ms: number) => new Date(ms).toISOString();
@@ -61,7 +61,7 @@ test('a viewer can play a protected item from publishAt to expiresAt, and not a 
   await patch(item.id, { publishAt: null, expiresAt: null });
 });
 
-test('each change is seen by playback and lists of every process within a second', async () => {
+test('playback and lists of every process reflect each change within a second', async () => {
   const url = (await sign(service)).body.data.streamingUrl;
   const isListed = async (from: TestService, filter: string) => {
     const { body } = await from.call('GET', `/v1/content?section=timed&${filter}`);

@@ -55,7 +55,7 @@ async function segmentUrl(masterUrl: string): Promise<string> {
   return at(files.find(({ url }) => url.endsWith('.m4s'))?.url ?? '');
 }
 
-test('ranges: one is served exactly, others whole or not at all', async () => {
+test('a single range is served exactly, others as a whole or not at all', async () => {
   const url = await segmentUrl(items.open.streamingUrl);
   const whole = Buffer.from(await (await fetch(url)).arrayBuffer());
   const size = whole.length;
@@ -125,7 +125,7 @@ test('HEAD has the length and no body; a known ETag is 304', async () => {
   }
 });
 
-test('media answers conditions and conditional ranges by the book', async () => {
+test('media handles conditions and conditional ranges by the standard', async () => {
   const [segment = assert.fail()] = (await fetchAll(service, items.open.streamingUrl))
     .map(({ url }) => at(url))
     .filter((url) => !url.endsWith('.m3u8'));
@@ -223,7 +223,7 @@ test('an expired token opens nothing', async () => {
   assert.equal(access.accepts(token, playbackId, expiresAt + 86_400_000), false);
 });
 
-test('tokens are given for protected, ready items that the caller may see', async () => {
+test('tokens are issued for protected, ready items that the caller may see', async () => {
   const refusals: [string, string, number, string][] = [
     [items.open.id, service.publishableKey, 409, 'NOT_PROTECTED'],
     [items.unlisted.id, service.secretKey, 409, 'NOT_PROTECTED'],
@@ -319,7 +319,7 @@ test('no path leads out of the media files, and nothing but media is served', as
   }
 });
 
-test('the files of an archived item go when it cannot be restored any more', async () => {
+test('the files of an archived item are removed once it can no longer be restored', async () => {
   const [item, young] = [
     await readyItem(service, 'small.mp4'),
     await readyItem(service, 'small.mp4'),

@@ -25,7 +25,7 @@ async function watched(id: string, plays: number): Promise<void> {
 
 const jobs = (name: string) => query(service, 'select state from job where name = $1', [name]);
 
-test('an item with enough plays gets AV1 beside H.264; one with fewer does not', async () => {
+test('an item with enough plays gets AV1 besides H.264; one with fewer does not', async () => {
   const popular = await readyItem(service, 'hd-3s.mp4');
   const other = await readyItem(service, 'landscape.mp4');
   const small = await readyItem(service, 'portrait.mp4');

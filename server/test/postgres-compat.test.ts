@@ -17,7 +17,7 @@ const unknownId = '01890000-0000-7000-8000-000000000000';
 
 const server = await findServer();
 
-test('migrations and every feature on an outside PostgreSQL', async (t) => {
+test('migrations and every feature on an external PostgreSQL', async (t) => {
   if ('reason' in server) return t.skip(server.reason);
   t.diagnostic(`PostgreSQL ${server.version}`);
   const url = await makeDatabase(server.url);
@@ -74,7 +74,7 @@ async function smoke(t: TestContext, service: TestService, receiver: Hooks): Pro
     );
   });
 
-  await t.test('no route fails, whatever it is asked', async () => {
+  await t.test('no route fails, whatever the request', async () => {
     const { body: api } = await send(`${service.url}/openapi.json`, 'GET');
     for (const [path, operations] of Object.entries<Operations>(api.paths)) {
       for (const [method, { responses }] of Object.entries(operations)) {

@@ -98,7 +98,7 @@ async function draining(started: Started) {
   });
 }
 
-test('SIGTERM breaks none of 50 requests under way, and refuses new ones by an answer', async () => {
+test('SIGTERM breaks none of 50 requests in progress, and rejects new ones with a response', async () => {
   const started = await start({ REELFEED_ROLES: 'api' });
   using agent = disposableAgent();
   // Connections are opened and kept in advance, as by a load balancer.
@@ -162,7 +162,7 @@ test('a second SIGTERM ends the process at once', async () => {
   await broken;
 });
 
-test('requests that outlast the grace are cut off, and the process still ends with 0', async () => {
+test('requests that exceed the grace period are cut off, and the process still exits with 0', async () => {
   const started = await start({ REELFEED_ROLES: 'api', REELFEED_SHUTDOWN_GRACE: '300ms' });
   const { body } = await call(started, 'POST', '/v1/content/upload', { body: { title: 'Slow' } });
   const { pathname, search, host } = new URL(body.data.uploadUrl);
@@ -181,7 +181,7 @@ test('requests that outlast the grace are cut off, and the process still ends wi
   assert.equal((await halfSent).closed, true);
 });
 
-test('a start that is told to stop ends with 0, says nothing, and leaves no database behind', async () => {
+test('a start that is told to stop exits with 0, silently, and leaves no database behind', async () => {
   const dataDir = path.join(await temporaryFolder(), 'data');
   const env = {
     PORT: '0',
@@ -208,7 +208,7 @@ test('a start that is told to stop ends with 0, says nothing, and leaves no data
   assert.deepEqual(await serverProcesses(dataDir), []);
 });
 
-test('Ctrl-C in a terminal, which also reaches the launcher, stops the service in order', async () => {
+test('Ctrl-C in a terminal, which also reaches the launcher, stops the service cleanly', async () => {
   const connection = await cloneDatabase();
   const env = {
     PORT: '0',
@@ -284,7 +284,7 @@ test('an api process and a media process on one database share the work', async 
   await becomesReady(second);
 });
 
-test('the launcher becomes the service, whose heap follows the machine unless NODE_OPTIONS says so', async () => {
+test('the launcher becomes the service, whose heap follows the machine unless NODE_OPTIONS says otherwise', async () => {
   const script = path.join(await temporaryFolder(), 'print.mjs');
   await writeFile(
     script,

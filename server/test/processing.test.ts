@@ -64,7 +64,7 @@ async function variants(masterUrl: string): Promise<number> {
 // Created before any test's timeout starts.
 before(() => sampleBytes('full-hd-3s.mp4'));
 
-test('the tracks of a file are told, and what is wrong with one that plays all the same', async () => {
+test('the tracks of a file are reported, and so are problems of one that plays nevertheless', async () => {
   const folder = await temporaryFolder();
   const recipe = {
     name: 'lost sound',
@@ -105,7 +105,7 @@ test('the tracks of a file are told, and what is wrong with one that plays all t
   assert.equal(customMetadata.language, undefined, 'nobody has listened to it');
 });
 
-test('a clip of 1080×1920 goes from pending over processing, with progress, to ready', async () => {
+test('a clip of 1080×1920 goes from pending through processing, with progress, to ready', async () => {
   const { body, status } = await putSample(service, 'full-hd-3s.mp4');
   assert.equal(status, 200);
   assert.equal(body.data.uploadStatus, 'pending');
@@ -178,7 +178,7 @@ test('silent, audio-only, odd-sized, small, rotated clips and other containers b
   }
 });
 
-test('a protected item hides what was made from it; a token opens it, and deletion removes it', async () => {
+test('a protected item hides its derived files; a token opens it, and deletion removes it', async () => {
   const { body } = await putSample(service, 'portrait.mp4', { protected: true });
   const { id } = body.data;
   await settledItem(service, id, 'ready');
@@ -223,7 +223,7 @@ test('a protected item hides what was made from it; a token opens it, and deleti
   assert.equal(await status(open.downloadUrl), 404);
 });
 
-test('bytes that only the engine can judge end in error with a code, never stuck', async () => {
+test('bytes that only the engine can judge fail with a code, and never get stuck', async () => {
   const codes: Partial<Record<HostileName, RegExp>> = {
     'no-index.mp4': /^(CORRUPT_MEDIA|UNSUPPORTED_MEDIA)$/,
     'header-then-garbage.mp4': /^(CORRUPT_MEDIA|UNSUPPORTED_MEDIA)$/,
@@ -249,7 +249,7 @@ test('bytes that only the engine can judge end in error with a code, never stuck
   else assert.equal(cut.errorReason.code, 'CORRUPT_MEDIA');
 });
 
-test('an item whose bytes are gone fails instead of waiting for ever; a retry finds them again', async () => {
+test('an item whose bytes are gone fails instead of waiting forever; a retry finds them again', async () => {
   const { body } = await putSample(service, 'garbage-pictures.mp4');
   const { id } = body.data;
   await settledItem(service, id, 'error');
@@ -267,7 +267,7 @@ test('an item whose bytes are gone fails instead of waiting for ever; a retry fi
   assert.match(gone.errorReason.message, /original file no longer exists/);
 });
 
-test('an item whose further renditions fail says so, plays on, and gets them by a retry', async () => {
+test('an item whose further renditions fail says so, keeps playing, and gets them by a retry', async () => {
   await query(
     service,
     `create function use_up() returns trigger language plpgsql as
@@ -296,7 +296,7 @@ test('an item whose further renditions fail says so, plays on, and gets them by 
   assert.equal((await service.call('POST', `/v1/content/${id}/retry`)).status, 409);
 });
 
-test('an item that was archived while it waited is ready when it is restored', async () => {
+test('an item archived while it waited is ready when it is restored', async () => {
   const { body } = await putSample(service, 'portrait.mp4');
   const { id } = body.data;
   assert.equal((await service.call('DELETE', `/v1/content/${id}`)).status, 200);
@@ -333,14 +333,14 @@ test('without autoPublish a ready item waits to be published', async () => {
   assert.equal(await feed(), 1);
 });
 
-test('a video that is longer than allowed is TOO_LONG', async () => {
+test('a video longer than allowed is TOO_LONG', async () => {
   const short = await startService({ REELFEED_MEDIA_MAX_DURATION: '3s' });
   const { body } = await putSample(short, 'faststart.mp4');
   const item = await settledItem(short, body.data.id, 'error');
   assert.equal(item.errorReason.code, 'TOO_LONG');
 });
 
-test('what killed attempts have published goes, however the item ends', async () => {
+test('files published by killed attempts are removed, however the item ends', async () => {
   const waiting = await startService({ REELFEED_ROLES: 'api' });
   const samples = ['portrait.mp4', 'garbage-pictures.mp4', 'portrait.mp4'] as const;
   const ids: string[] = [];
@@ -372,7 +372,7 @@ test('what killed attempts have published goes, however the item ends', async ()
   await assertPlayable((await settledItem(waiting, ready, 'ready')).streamingUrl, waiting);
 });
 
-test('nothing is left over: no work file, and one folder of media for each ready item', async () => {
+test('nothing is left over: no work files, and one media folder for each ready item', async () => {
   await allRenditions();
   await eventually('work files to go', async () =>
     (await storedFiles(service, 'work')).length === 0 ? true : null,

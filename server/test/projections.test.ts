@@ -1,4 +1,4 @@
-/** Rules for all projections of the service, whichever feature defines them. */
+/** Rules for all projections of the service, regardless of the feature that defines them. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
@@ -25,7 +25,7 @@ async function columnsOf(tables: readonly string[]): Promise<Column[]> {
   return rows;
 }
 
-test('a projection whose tables know viewers can erase them', async () => {
+test('a projection with tables about viewers can erase them', async () => {
   for (const { name, tables, eraseViewer } of projections) {
     const columns = await columnsOf(tables);
     assert.deepEqual(
@@ -40,7 +40,7 @@ test('a projection whose tables know viewers can erase them', async () => {
   }
 });
 
-test('a projection whose tables know items can purge them', async () => {
+test('a projection with tables about items can purge them', async () => {
   for (const { name, tables, purgeItems } of projections) {
     if (purgeItems !== 'no items') continue;
     const columns = await columnsOf(tables);
@@ -49,7 +49,7 @@ test('a projection whose tables know items can purge them', async () => {
   }
 });
 
-test('names and tables are unique: each table has one projection that writes it', () => {
+test('names and tables are unique: each table is written by one projection', () => {
   for (const values of [
     projections.map(({ name }) => name),
     projections.flatMap(({ tables }) => tables),

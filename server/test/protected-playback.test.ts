@@ -35,7 +35,7 @@ function urlsIn(answer: unknown): string[] {
 const statusOf = async (url: string, method = 'GET') =>
   (await fetch(local(service, url), { method, redirect: 'manual' })).status;
 
-test('no path that follows from public answers opens a protected item without a token', async () => {
+test('no path derived from public responses opens a protected item without a token', async () => {
   await eventually(
     'preview and storyboard',
     async () => ((await token(item.id)).storyboardUrl === null ? null : true),
@@ -103,7 +103,7 @@ const { browser, reason } = await launchBrowser();
 atEnd(async () => browser?.close());
 
 test(
-  'a browser plays it to the end with a token, and gets 403 once the token is over',
+  'a browser plays it to the end with a token, and gets 403 once the token has expired',
   { skip: reason ?? false, timeout: 180_000 },
   async () => {
     assert.ok(browser !== null);

@@ -1,4 +1,4 @@
-/** Hand-written HTTP, for what no HTTP client would send. */
+/** Hand-written HTTP, for requests that no HTTP client would send. */
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { connect as connectByTls } from 'node:tls';

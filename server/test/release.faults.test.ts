@@ -112,7 +112,7 @@ test('a packed release is installed, plays a clip, and is updated by one command
   await updated.stop();
 });
 
-test('with Node 20 and no network after the installation, it starts and answers', async (t) => {
+test('with Node 20 and no network after the installation, it starts and responds', async (t) => {
   const bin = await folderOfOldNode();
   if (bin === null) return t.skip('needs a Node from 20 to 23 on the path');
   const canUnshare = await run('unshare', ['--net', 'ip', 'link', 'set', 'lo', 'up']).catch(

@@ -13,7 +13,7 @@ const folder = await temporaryFolder();
 const file = path.join(folder, 'settings');
 const key = `rf_pk_${'0'.repeat(49)}`;
 
-test('SIGHUP applies what can be applied, and garbage changes nothing', async () => {
+test('SIGHUP applies changeable settings, and invalid input changes nothing', async () => {
   const write = (...lines: string[]) => writeFile(file, lines.join('\n'));
   await write('# limits', 'REELFEED_LOG_LEVEL=warn', 'REELFEED_MAX_UPLOAD_BYTES=1KB');
   const running = startMain({

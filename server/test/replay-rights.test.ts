@@ -60,7 +60,7 @@ function secretsOf(schema: Schema, value: unknown): string[] {
 
 const isReplay = ({ headers }: Reply) => headers.get('idempotent-replayed') === 'true';
 
-test('a lesser key gets by a replay no more than by a request of its own', async () => {
+test('a lesser key gets no more by a replay than by its own request', async () => {
   // Its sample creates 30,000 items, and its response has nothing that the others lack.
   const walked = routes.filter(({ operation }) => operation.operationId !== 'cancelBulkJob');
   assert.ok(walked.length > 50, `${walked.length} routes`);
@@ -118,7 +118,7 @@ test('a key that may change keys gets no key by repeating a rotation or a creati
   }
 });
 
-test('a secret is repeated to the key that got it and to its successors, to no other', async () => {
+test('a secret is repeated only to the key that got it and to its successors', async () => {
   const maker = await makeKey({});
   const other = await makeKey({});
   const call: Call = {
@@ -145,7 +145,7 @@ test('a secret is repeated to the key that got it and to its successors, to no o
   assert.equal(repeated.text, renamed.text);
 });
 
-test('a secret that the version before has stored is repeated to keys without scopes alone', async () => {
+test('a secret stored by the previous version is repeated only to keys without scopes', async () => {
   const scoped = await makeKey({ scopes: ['webhooks:write'] });
   const call: Call = {
     headers: { 'idempotency-key': 'old' },

@@ -418,7 +418,7 @@ async function erase(tenant: Tenant): Promise<void> {
 const namesOfErased = (tenant: Tenant) =>
   new Set(erasedUsers(tenant).map((userId) => `user ${userId}`));
 
-describe(`${eventCount} events are reported as they are recounted`, () => {
+describe(`${eventCount} events are reported as recounted`, () => {
   before(async () => {
     const other = await createOrganization(service, 'other');
     tenants.push(
@@ -442,7 +442,7 @@ describe(`${eventCount} events are reported as they are recounted`, () => {
     judge();
   });
 
-  test('after erasures, which leave what was watched and not by whom', async () => {
+  test('after erasures, which keep what was watched but not by whom', async () => {
     for (const tenant of tenants) {
       await erase(tenant);
       const counted = recount(tenant, { erased: namesOfErased(tenant) });
@@ -452,7 +452,7 @@ describe(`${eventCount} events are reported as they are recounted`, () => {
     judge();
   });
 
-  test('after a rebuild, which finds nothing of the erased', async () => {
+  test('after a rebuild, which finds nothing of erased viewers', async () => {
     const env = { DATABASE_URL: toUrl(service.connection), REELFEED_DATA_DIR: service.dataDir };
     const { code, stderr } = await runCommand(['rebuild', 'all'], { env });
     assert.equal(code, 0, stderr);

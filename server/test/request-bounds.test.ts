@@ -43,7 +43,7 @@ test('a key is checked before the body is read, on every route', async () => {
   }
 });
 
-test('a body for no route, and one for a method that is not there, is not read', async () => {
+test('a body for an unknown route or method is not read', async () => {
   for (const [target, status] of [
     ['POST /nope', 404],
     ['PUT /v1/feed', 405],
@@ -56,14 +56,14 @@ test('a body for no route, and one for a method that is not there, is not read',
   }
 });
 
-test('a body of 16 KiB is the most that a route without a key reads', async () => {
+test('a route without a key reads at most 16 KiB of a body', async () => {
   const headers = { ...json, 'x-reelfeed-console': '1' };
   const body = JSON.stringify({ secretKey: 'x'.repeat(16 * 1024) });
   const reply = await service.call('POST', '/console/session', { key: null, headers, body });
   assert.deepEqual([reply.status, reply.body.error.code], [413, 'PAYLOAD_TOO_LARGE']);
 });
 
-test('a form is 415 on every route that takes JSON only', async () => {
+test('a form is 415 on every route that accepts only JSON', async () => {
   const types = (route: (typeof routes)[number]) => Object.keys(route.requestBody?.content ?? {});
   const jsonOnly = routes.filter((route) => types(route).join() === 'application/json');
   assert.ok(jsonOnly.length > 20);
@@ -90,7 +90,7 @@ const numbers = [
 /** They validate the numbers of each event individually. */
 const takesEvents = ['/v1/events', '/v1/events/batch'];
 
-test('a deep or wide body, or a number that is no double, is 400 on every route with JSON', async () => {
+test('a deep or wide body, or a number outside doubles, is 400 on every JSON route', async () => {
   const taking = routes.filter(
     ({ requestBody }) => 'application/json' in (requestBody?.content ?? {}),
   );
@@ -103,7 +103,7 @@ test('a deep or wide body, or a number that is no double, is 400 on every route 
   }
 });
 
-test('events are bounded in every form: beacons, and what is compressed', async () => {
+test('events are limited in every form: beacons, and compressed bodies', async () => {
   const forms: [Record<string, string>, (text: string) => string | Uint8Array][] = [
     [{ 'content-type': 'text/plain' }, (text) => text],
     [{ ...json, 'content-encoding': 'gzip' }, (text) => gzipSync(text)],
@@ -119,7 +119,7 @@ test('events are bounded in every form: beacons, and what is compressed', async 
   }
 });
 
-test('JSON in a field of a form is bounded', async () => {
+test('JSON in a form field is limited', async () => {
   const clip = await sampleBytes('small.mp4');
   const nested = { body: '['.repeat(100) + ']'.repeat(100), message: /nested deeper than 64/ };
   for (const { body: text, message } of [...numbers, nested]) {
@@ -135,7 +135,7 @@ test('JSON in a field of a form is bounded', async () => {
   }
 });
 
-test('a value at the bounds is taken', async () => {
+test('a value at the limit is accepted', async () => {
   const { id } = await createItem(service);
   let nested: unknown = 'end';
   for (let depth = 0; depth < 6; depth += 1) nested = { nested };
@@ -145,7 +145,7 @@ test('a value at the bounds is taken', async () => {
   assert.deepEqual(reply.body.data.customMetadata, body.customMetadata);
 });
 
-test('a query of thousands of parameters is answered shortly', async () => {
+test('a query of thousands of parameters is answered quickly', async () => {
   const query = Array.from({ length: 3_500 }, (_, at) => at.toString(36)).join('&');
   const reply = await service.call('GET', `/v1/content?${query}`);
   assert.equal(reply.status, 400);
@@ -191,7 +191,7 @@ const accepted: [string | null, string][] = [
   ['*', 'br'],
 ];
 
-test('every built file comes in the encoding that it names, which is one that was asked for', async () => {
+test('every built file is sent in the encoding that it declares, which was requested', async () => {
   const built = (pattern: string) =>
     globSync(pattern, { cwd: fileURLToPath(new URL('../../', import.meta.url)) });
   const paths = [

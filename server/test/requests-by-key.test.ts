@@ -115,7 +115,7 @@ const forAudit = await makeKey({ scopes: ['audit:read'] });
 const forOrganization = await makeKey({ scopes: ['organization:read'] });
 const viewer = await createPerson(service, 'viewer');
 
-test('a key that is missing, unknown, expired or rotated is 401, whatever is sent', async () => {
+test('a missing, unknown, expired or rotated key is 401, whatever is sent', async () => {
   const keys = [null, 'rf_sk_unknown', expired.key, rotated.key];
   for (const key of keys) {
     await forEach(
@@ -192,7 +192,7 @@ test('a key of another organization sees and changes nothing, by any id', async 
   assert.deepEqual(await snapshot(foreign.secretKey), before);
 });
 
-test('no key, session or body makes the service fail or answer what is not described', async () => {
+test('no key, session or body makes the service fail or respond outside the description', async () => {
   const plain = await createOrganization(service, 'Plain');
   const owner = await createPerson(service, 'owner', plain.secretKey);
   const ids = [...unknownIds, ...others];

@@ -7,14 +7,14 @@ import { ready, startMain } from './processes.ts';
 import { restartInTurn } from './restarts.ts';
 import { eventually, send, temporaryFolder, toUrl } from './service.ts';
 
-test('three processes are restarted in turn, and every request is answered', async () => {
+test('three processes are restarted in turn, and every request succeeds', async () => {
   const options = { processes: 3, restarts: 3, probeIntervalMs: 500, drainDelay: '4s' };
   const { answered, failures } = await restartInTurn(options);
   assert.deepEqual(failures, []);
   assert.ok(answered > 50, `${answered} requests`);
 });
 
-test('without a setting, a process drains while it has others beside it, and at once when alone', async () => {
+test('without a setting, a process drains if it has others beside it, and stops immediately when alone', async () => {
   const env = {
     PORT: '0',
     DATABASE_URL: toUrl(await cloneDatabase()),

@@ -54,7 +54,7 @@ function assertFailure(reply: Reply, status: number, code: string, what: string)
   assert.equal(reply.headers.get('x-request-id'), reply.body.meta.requestId, what);
 }
 
-test('the description is OpenAPI 3.1 with an operation id, summary, tags and answers each', () => {
+test('the description is OpenAPI 3.1, each operation with an id, summary, tags and responses', () => {
   assert.match(api.openapi, /^3\.1\.\d+$/);
   assert.ok(api.info.title.length > 0 && api.info.version.length > 0);
   assert.ok(routes.length >= 14, `${routes.length} routes`);
@@ -261,7 +261,7 @@ test('real answers of every route are what their own schemas say', async () => {
   }
 });
 
-test('every JSON body and every JSON answer has an example that is valid', () => {
+test('every JSON body and every JSON response has a valid example', () => {
   // Requests allow more formats than responses, for example for timestamps.
   const lenient = new Ajv2020({ strict: false, validateFormats: false });
   const json = 'application/json';

@@ -97,7 +97,7 @@ const erasures = path.join(folder, 'erasures.ndjson');
 let itemId = '';
 let files = 0;
 
-test('backups go to the bucket by the clock and by the command', async () => {
+test('backups go to the bucket on schedule and by the command', async () => {
   const service = await start('first');
   itemId = await upload(service, 'Kept 🎬');
   const events = [
@@ -126,7 +126,7 @@ test('backups go to the bucket by the clock and by the command', async () => {
   await service.stop('SIGKILL');
 });
 
-test('after the machine and the media are lost, a restore has all, and erases again', async () => {
+test('after the loss of the machine and the media, a restore has everything, and erases again', async () => {
   await rm(path.join(folder, 'first'), { recursive: true });
   loseMedia();
   const { backups } = await run('second', 'backups');
@@ -147,7 +147,7 @@ test('after the machine and the media are lost, a restore has all, and erases ag
   await service.stop();
 });
 
-test('a restore to the moment before a bad bulk delete brings the items back', async () => {
+test('a restore to the time before a bad bulk delete brings the items back', async () => {
   const service = await start('second');
   const second = await upload(service, 'Also kept');
   const archived = async (since: number) => {

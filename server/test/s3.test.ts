@@ -27,7 +27,7 @@ let item: { id: string; streamingUrl: string; downloadUrl: string };
 
 const names = (part: string) => [...s3.objects.keys()].filter((name) => name.includes(part));
 
-test('an upload that one machine began is completed by another, and the item plays', async () => {
+test('an upload started on one machine is completed on another, and the item plays', async () => {
   const { id, uploadUrl } = await createItem(service);
   const patch = (to: TestService, offset: number, bytes: Buffer) =>
     send(local(to, uploadUrl), 'PATCH', {
@@ -70,7 +70,7 @@ test('an upload that one machine began is completed by another, and the item pla
   assert.equal(again.status, 304);
 });
 
-test('downloads are redirected to the bucket for as long as their links are valid', async () => {
+test('downloads are redirected to the bucket while their links are valid', async () => {
   const video = await send(local(service, item.downloadUrl), 'GET');
   assert.equal(video.status, 302, video.text);
   assert.equal(video.headers.get('cache-control'), 'no-store');
@@ -101,7 +101,7 @@ test('downloads are redirected to the bucket for as long as their links are vali
   assert.equal(forged.status, 404);
 });
 
-test('while the bucket refuses, media and readiness are 503, and the feed goes on', async () => {
+test('while the bucket fails, media and readiness are 503, and the feed continues', async () => {
   s3.fail({ how: { status: 403, code: 'AccessDenied' }, times: 1_000 });
   const media = await send(local(service, item.streamingUrl), 'GET');
   assert.equal(media.status, 503, media.text);
@@ -129,7 +129,7 @@ test('while the bucket refuses, media and readiness are 503, and the feed goes o
   assert.ok(!metrics.includes(s3.credentials.secretAccessKey));
 });
 
-test('an item that is deleted for good leaves no object', async () => {
+test('a permanently deleted item leaves no object', async () => {
   const body = { ids: [item.id] };
   const deleted = await service.call('POST', '/v1/content/bulk/delete', { body });
   assert.equal(deleted.status, 200, deleted.text);
@@ -161,7 +161,7 @@ test('kill -9 before the manifest leaves nothing visible, and the next start com
   });
 });
 
-test('doctor says in a sentence what is wrong with the bucket', async () => {
+test('doctor explains in a sentence what is wrong with the bucket', async () => {
   const settings = { ...s3Settings(s3), REELFEED_DATA_DIR: await temporaryFolder() };
   const env = { ...settings, AWS_SECRET_ACCESS_KEY: 'not-the-one' };
   const { stdout } = await runCommand(['doctor', '--json'], { env });

@@ -229,7 +229,7 @@ async function assertNowhere(): Promise<void> {
   for (const secret of secrets) assert.ok(!text.includes(secret), 'in the audit log');
 }
 
-test('the audit log of the version before loses what it held', async () => {
+test('secrets are removed from the audit log of the previous version', async () => {
   const connection = await emptyDatabase();
   const database = openDatabase({ connection, poolSize: 4, log: silentLog });
   atEnd(() => database[Symbol.asyncDispose]());

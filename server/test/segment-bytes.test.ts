@@ -11,7 +11,7 @@ import { pause } from './waiting.ts';
 
 const service = await startService();
 
-test('many and slow readers at once get the bytes of their own file', async () => {
+test('many concurrent slow readers get the bytes of their own file', async () => {
   const item = await readyItem(service, 'portrait.mp4');
   const files = await fetchAll(service, item.streamingUrl);
   const targets = await Promise.all(

@@ -42,7 +42,7 @@ async function send(events: readonly Record<string, unknown>[], key = service.pu
 
 const key = await makeKey('App server');
 
-test('a key is shown once, listed without its text, kept encrypted, and bound to its organization', async () => {
+test('a key is shown once, listed without its text, encrypted at rest, and bound to its organization', async () => {
   assert.match(key.key, /^rf_vk_[\w-]{43}$/);
   const { body, text } = await service.call('GET', '/v1/viewer-keys');
   assert.deepEqual(body.data[0].name, 'App server');
@@ -61,7 +61,7 @@ test('a key is shown once, listed without its text, kept encrypted, and bound to
 });
 
 describe('events where signatures are not required', () => {
-  test('keep the user id, vouched for only with the right signature', async () => {
+  test('keep the user id, which is vouched for only with the right signature', async () => {
     const { answer, kept } = await send([
       { eventId: 'open-1', userId: 'ada' },
       { eventId: 'open-2', userId: 'ada', signature: sign(key.key, 'ada') },
@@ -87,7 +87,7 @@ describe('events where signatures are not required', () => {
 });
 
 describe('where signatures are required', () => {
-  test('unsigned events are stored, without their user, and the answer says so', async () => {
+  test('unsigned events are stored without their user, and the response says so', async () => {
     await require(true);
     const { answer, kept } = await send([
       { eventId: 'strict-1', userId: 'ada', deviceId: 'phone' },
@@ -121,7 +121,7 @@ describe('where signatures are required', () => {
     assert.deepEqual([server.kept[0]?.userId, server.kept[0]?.vouched], ['ada', true]);
   });
 
-  test('a feed is that of the user only with the signature, on every process', async () => {
+  test('a feed is the user’s only with the signature, on every process', async () => {
     await require(true);
     const seen = { event: 'playStart', contentId: id, data: { startupTime: 1 } };
     await send([{ ...seen, eventId: randomUUID(), userId: 'cy', signature: sign(key.key, 'cy') }]);
@@ -152,7 +152,7 @@ describe('where signatures are required', () => {
     assert.equal(config.status, 200);
   });
 
-  test('a rotation lets both keys hold for a while, and a deletion ends one', async () => {
+  test('after a rotation both keys are valid for a while, and a deletion ends one', async () => {
     await require(true);
     const rotated = await service.call('POST', `/v1/viewer-keys/${key.id}/rotate`, {
       body: { gracePeriod: 3_600 },
@@ -173,7 +173,7 @@ describe('where signatures are required', () => {
   });
 });
 
-describe('what a user likes and has saved', () => {
+describe('the likes and saved items of a user', () => {
   type Call = Parameters<typeof service.call>[2];
   const search = `contentIds=${id},${other},${id.toUpperCase()},nothing`;
   const ask = async (viewer: string, call: Call = {}, from = service) =>
@@ -193,7 +193,7 @@ describe('what a user likes and has saved', () => {
       return JSON.stringify(body.data) === JSON.stringify(expected) ? true : null;
     });
 
-  test('is the same on every device and process, for the user alone', async () => {
+  test('are the same on every device and process, only for the user', async () => {
     const { key: text } = await makeKey('Likes');
     const fay = { userId: 'fay', deviceId: 'first-phone' };
     await send([
@@ -225,7 +225,7 @@ describe('what a user likes and has saved', () => {
     assert.deepEqual(elsewhere.body.data, { likes: [], saves: [] });
   });
 
-  test('needs a viewer, and items within bounds', async () => {
+  test('need a viewer, and limits apply to items', async () => {
     const tooMany = 'a,'.repeat(101);
     for (const search of [`contentIds=${id}`, 'userId=ada', `userId=ada&contentIds=${tooMany}`]) {
       const { status, text } = await service.call('GET', `/v1/feed/reactions?${search}`);

@@ -123,7 +123,7 @@ test('a forged header of an untrusted peer is ignored, and that of a trusted pro
   assert.equal(one.filter(({ status }) => status === 429).length, 3);
 });
 
-test('attempts to sign in count by the same address, exactly on two processes', async () => {
+test('sign-in attempts count by the same address, exactly across two processes', async () => {
   const attempt = (index: number, from: From) =>
     ask('/console/account/sign-in', {
       ...from,
@@ -144,7 +144,7 @@ test('attempts to sign in count by the same address, exactly on two processes', 
   assert.deepEqual(new Set(told.map(({ status }) => status)), new Set([401]));
 });
 
-test('a session names the address of the client, not of the proxy', async () => {
+test('a session has the address of the client, not of the proxy', async () => {
   const person = await createPerson(second, 'owner');
   const listed = async (): Promise<{ address: string }[]> =>
     (await person.call('GET', '/console/account/sessions')).body.data;

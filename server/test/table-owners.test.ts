@@ -31,7 +31,7 @@ test('a feature has SQL on its own tables alone, and the platform on none of a f
   assert.deepEqual([...new Set(broken)].toSorted(), debts);
 });
 
-test('the check sees a table of another in every form', () => {
+test('the check detects a foreign table in every form', () => {
   const known = new Set(['content', 'job']);
   const planted: Record<string, string> = {
     'delete using': 'sql`delete from own using content where content.id = own.id`',
@@ -63,7 +63,7 @@ test('the check sees a table of another in every form', () => {
   }
 });
 
-test('the check takes no column, alias, comment or string for a table', () => {
+test('the check does not mistake columns, aliases, comments or strings for tables', () => {
   const known = new Set(['content', 'job']);
   const innocent = [
     'sql`select content, job from own where own.content = 1 order by content`',

@@ -57,7 +57,7 @@ const listsOfColumns: Readonly<Record<string, readonly string[]>> = { contentCol
 const { db } = await openTestDatabase();
 const typed = readTypes();
 
-test('every table in the types, and every one that a feature declares, is in the database', async () => {
+test('every table in the types, and every one declared by a feature, is in the database', async () => {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_class
     where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p')`.execute(db);
@@ -69,7 +69,7 @@ test('every table in the types, and every one that a feature declares, is in the
   );
 });
 
-test('each table has the columns that its type names, of the same kinds', async () => {
+test('each table has the columns of its type, of the same kinds', async () => {
   const { rows } = await sql<{
     table: string;
     column: string;

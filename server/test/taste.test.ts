@@ -116,7 +116,7 @@ before(async () => {
 });
 
 describe('taste without tags', () => {
-  test('similar items are those that the same viewers watch, on every process', async () => {
+  test('similar items are watched by the same viewers, on every process', async () => {
     const [id = ''] = ids;
     for (const from of [service, second]) {
       await eventually('items of one group', async () => {
@@ -130,7 +130,7 @@ describe('taste without tags', () => {
     }
   });
 
-  test('a new viewer gets more of what viewers alike watch, and the explanation is exact', async () => {
+  test('a new viewer gets more of what similar viewers watch, and the explanation is exact', async () => {
     const liked = ids.filter((id) => groupOf.get(id) === 1).slice(0, 6);
     const left = ids.filter((id) => groupOf.get(id) === 2).slice(0, 4);
     await watch('newcomer', 1, [...liked, ...left]);
@@ -174,7 +174,7 @@ describe('taste without tags', () => {
     }
   });
 
-  test('an unknown id, another organization’s and a private item answer alike', async () => {
+  test('unknown ids, other organizations’ and private items get the same response', async () => {
     const [foreign = ''] = await createReadyItems(service, 1, () => ({}));
     const [hidden = ''] = await createReadyItems(own, 1, () => ({ visibility: 'private' }));
     const [gone = ''] = await createReadyItems(own, 1, () => ({ visibility: 'private' }));
@@ -187,7 +187,7 @@ describe('taste without tags', () => {
     assert.equal((await similar(ids[0] ?? '', 'limit=51')).status, 400);
   });
 
-  test('an item that few have watched has the neighbours that its tags and author say', async () => {
+  test('an item that few have watched has neighbours by its tags and author', async () => {
     const made = await createReadyItems(own, 6, (index) =>
       index < 3 ? { tags: ['origami'] } : { author: 'Ada' },
     );
@@ -215,7 +215,7 @@ describe('taste without tags', () => {
     });
   });
 
-  test('rebuilding what viewers did gives the same model, byte for byte', async () => {
+  test('rebuilding the viewers’ activity gives the same model, byte for byte', async () => {
     const live = await settled(viewers + 1);
     await using database = openDatabase({
       connection: service.connection,

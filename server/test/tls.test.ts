@@ -88,7 +88,7 @@ test('commands reach the service on this machine, whoever has signed its certifi
   assert.match(detail('Port') ?? '', /in use by a running service$/);
 });
 
-test('a new pair is taken however it comes, and one that cannot be used is not', async () => {
+test('a new certificate is applied however it arrives, unless it is unusable', async () => {
   const lines: Record<string, string>[] = [];
   const log = createLogger('info', { write: (line: string) => void lines.push(JSON.parse(line)) });
   const [first, second] = [await temporaryFolder(), await temporaryFolder()];
@@ -149,7 +149,7 @@ test('a new pair is taken however it comes, and one that cannot be used is not',
   assert.equal(problems().length, 3, 'each is told once');
 });
 
-test('a start with a pair that cannot be used ends with one sentence', async () => {
+test('a start with an unusable certificate ends with one sentence', async () => {
   const good = receiverCertificate;
   const expired = await authority.issue(['localhost'], { expired: true });
   const cases: [RegExp, { cert: string; key: string }][] = [

@@ -191,7 +191,7 @@ test('the upload of a video is one trace, from the request to the webhook', asyn
   assert.ok(named('GET /v1/organization'), 'what was queued is sent before the end');
 });
 
-test('a receiver that is away or hangs slows nothing down, and is told once', async () => {
+test('an unavailable or hanging receiver slows nothing down, and is reported once', async () => {
   const port = await freePort();
   const { running, call } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}`,
@@ -237,7 +237,7 @@ test('a receiver that is away or hangs slows nothing down, and is told once', as
   assert.ok(told() <= 2);
 });
 
-test('callers that are trusted go on with their trace, and a sampler leaves out what it is told to', async () => {
+test('trusted callers continue their trace, and a sampler omits what it is told to', async () => {
   const collector = await startCollector();
   const { running, call } = await start({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

@@ -58,7 +58,7 @@ async function sendAndHangUp(bytes: Buffer, isReady?: () => Promise<boolean>): P
   await closed;
 }
 
-/** Returns a function that tells whether another request has started to write the upload. */
+/** Returns a function that checks whether another request has started to write the upload. */
 async function nextWriter({ id }: Target): Promise<() => Promise<boolean>> {
   const writer = async () => {
     const sql = 'select writer from upload_session where content_id = $1';
@@ -93,7 +93,7 @@ async function finish(target: Target): Promise<void> {
   assert.ok(stored.equals(target.bytes), 'the stored bytes are those that were sent');
 }
 
-test('a cut behind any byte of the headers changes nothing', async () => {
+test('a disconnection after any byte of the headers changes nothing', async () => {
   const target = await open(clip.subarray(0, 100));
   const head = headOf(target, 0);
   await Promise.all(Array.from(head, (_, length) => sendAndHangUp(head.subarray(0, length))));
@@ -101,7 +101,7 @@ test('a cut behind any byte of the headers changes nothing', async () => {
   await finish(target);
 });
 
-test('a cut behind any byte of the body keeps all that came', async () => {
+test('a disconnection after any byte of the body keeps everything received', async () => {
   const target = await open(clip.subarray(0, 40));
   for (let offset = 0; offset < target.bytes.length - 1; offset += 1) {
     const next = target.bytes.subarray(offset, offset + 1);
@@ -114,7 +114,7 @@ test('a cut behind any byte of the body keeps all that came', async () => {
   await finish(target);
 });
 
-test('a cut beside the sizes that the service counts in loses and repeats nothing', async () => {
+test('a disconnection near the sizes in which the service counts loses and repeats nothing', async () => {
   const bytes = Buffer.concat([clip.subarray(0, 4_096), Buffer.alloc(300_000, 'reelfeed')]);
   const edges = [4_096, 65_536, 262_144].flatMap((edge) => [edge - 1, edge, edge + 1]);
   for (const cut of [...edges, bytes.length - 1]) {

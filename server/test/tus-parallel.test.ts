@@ -53,7 +53,7 @@ test('a standard client sends three parts at once', async () => {
   assert.deepEqual(left, []);
 });
 
-test('parts are joined in the order given, once they are whole; asked again, answered again', async () => {
+test('complete parts are joined in the given order, and repeating the request gives the same response', async () => {
   const { id, url } = await open();
   const [head, tail] = [clip.subarray(0, 1_000_000), clip.subarray(1_000_000)];
   const second = await partOf(url, tail);
@@ -81,7 +81,7 @@ test('parts are joined in the order given, once they are whole; asked again, ans
   assert.equal(rows.length, 1, 'the parts go with the join');
 });
 
-test('parts are within limits, belong to their upload, and end alone', async () => {
+test('parts are limited, belong to their upload, and end individually', async () => {
   const mine = await open();
   const other = await open();
   const part = await partOf(mine.url, clip);

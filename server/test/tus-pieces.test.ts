@@ -53,7 +53,7 @@ async function isStoredWhole(at: TestService, id: string): Promise<boolean> {
   return (await readFile(file)).equals(clip);
 }
 
-test('a line that falls silent loses nothing of what came', async () => {
+test('a silent connection loses nothing that was received', async () => {
   const { id, url } = await open(service);
   const patch = await beginPatch(url, 0, clip.length);
   await patch.send(clip.subarray(0, 900_000));
@@ -86,7 +86,7 @@ test('kill -9 in the middle of a part costs less than a megabyte', async () => {
   assert.ok(await isStoredWhole(service, id));
 });
 
-test('the newest sender at the right offset writes; the one before is told, and mixes nothing in', async () => {
+test('the newest sender at the right offset writes; the previous one is rejected and mixes nothing in', async () => {
   const { id, url } = await open(service);
   const first = await beginPatch(url, 0, clip.length);
   await first.send(clip.subarray(0, 2_000_000));
@@ -107,7 +107,7 @@ test('the newest sender at the right offset writes; the one before is told, and 
   assert.ok(await isStoredWhole(service, id));
 });
 
-test('in a bucket too bytes count each megabyte, on any machine, and are joined without a copy', async () => {
+test('in a bucket too, bytes count each megabyte, on any machine, and are joined without a copy', async () => {
   const { id, url } = await open(inBucket);
   const there = url.replace(inBucket.url, elsewhere.url);
   const patch = await beginPatch(url, 0, clip.length);
@@ -130,7 +130,7 @@ test('in a bucket too bytes count each megabyte, on any machine, and are joined 
   assert.deepEqual(names(), []);
 });
 
-test('an outage of the bucket in mid-part keeps what counted', async () => {
+test('an outage of the bucket during a part keeps what was recorded', async () => {
   const { id, url } = await open(inBucket);
   const patch = await beginPatch(url, 0, clip.length);
   await patch.send(clip.subarray(0, 3_000_000));

@@ -90,7 +90,7 @@ test('a standard client uploads in parts, and the item becomes ready', async () 
   assert.ok(row?.['source_key']);
 });
 
-test('an upload that is cut again and again continues at the right byte', async () => {
+test('an upload that is repeatedly interrupted continues at the right byte', async () => {
   const { id, url } = await open();
   assert.equal((await create(url)).status, 201);
   const step = Math.ceil(clip.length / 9);
@@ -116,7 +116,7 @@ test('an upload that is cut again and again continues at the right byte', async 
   assert.equal(again.status, 409, 'it completes once');
 });
 
-test('wrong offsets, checksums, lengths and versions are refused and change nothing', async () => {
+test('wrong offsets, checksums, lengths and versions are rejected and change nothing', async () => {
   const { url } = await open();
   const half = clip.subarray(0, Math.floor(clip.length / 2));
   assert.equal((await patch(url, 0, half)).status, 409, 'not created yet');
@@ -141,7 +141,7 @@ test('wrong offsets, checksums, lengths and versions are refused and change noth
   assert.equal((await call('HEAD', unknownUrl, {})).status, 404);
 });
 
-test('of two senders at the same offset, one is told', async () => {
+test('one of two senders at the same offset is rejected', async () => {
   const { url } = await open();
   await create(url);
   const half = clip.subarray(0, Math.floor(clip.length / 2));
@@ -150,7 +150,7 @@ test('of two senders at the same offset, one is told', async () => {
   assert.equal(await offsetOf(url), half.length);
 });
 
-test('bytes that are not media are refused, and a terminated upload is gone', async () => {
+test('bytes that are not media are rejected, and a terminated upload is gone', async () => {
   const page = Buffer.from(`<!doctype html>${'x'.repeat(8_000)}`);
   const first = await open();
   await create(first.url, page.length);
@@ -163,7 +163,7 @@ test('bytes that are not media are refused, and a terminated upload is gone', as
   assert.match(item.errorReason.message, /terminated by its sender/);
 });
 
-test('a page of an allowed origin may upload, by PUT and by tus; no other one', async () => {
+test('a page of an allowed origin may upload, by PUT and by tus; others may not', async () => {
   const { url } = await open();
   const preflight = (origin: string) =>
     fetch(url, {

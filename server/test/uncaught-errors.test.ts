@@ -87,7 +87,7 @@ async function counted({ url }: Started): Promise<number> {
   return Number(/^process_uncaught_errors_total (\d+)$/m.exec(text)?.[1]);
 }
 
-test('after an unhandled rejection requests are answered, and the same process starts again', async () => {
+test('after an unhandled rejection requests are still answered, and the same process restarts', async () => {
   const service = await start({ REELFEED_DRAIN_DELAY: '2s' });
   assert.equal(await counted(service), 0);
   const upload = await beginUpload(service);
@@ -116,7 +116,7 @@ test('after an unhandled rejection requests are answered, and the same process s
   assert.equal((await service.ended).code, 0);
 });
 
-test('an error that comes again and again ends the process with exit code 1', async () => {
+test('a repeated error ends the process with exit code 1', async () => {
   const now = Date.now();
   const recent = Array.from({ length: 5 }, (_, index) => now - index * 1_000);
   const service = await start({ _REELFEED_UNCAUGHT_ERRORS: [7, ...recent].join(',') });

@@ -28,7 +28,7 @@ function assertCode(reply: Reply, status: number, code: string, what = ''): void
   assert.equal(reply.body.error.code, code, what);
 }
 
-test('JSON on the upload route is at most a megabyte, as everywhere', async () => {
+test('JSON on the upload route is limited to a megabyte, as everywhere', async () => {
   const reply = await service.call('POST', '/v1/content/upload', {
     body: { title: 'a', description: 'b'.repeat(1024 * 1024) },
   });
@@ -71,7 +71,7 @@ test('the size limit holds for both ways, declared or not, to the byte', async (
   assert.equal((await put(uploadUrl, exact)).status, 200);
 });
 
-test('an upload that is cut off leaves no file, and its URL stays good', async () => {
+test('an interrupted upload leaves no file, and its URL remains valid', async () => {
   const { id, uploadUrl } = await createItem(service);
   const pathname = new URL(uploadUrl).pathname;
   const boundary = 'b';
@@ -100,7 +100,7 @@ test('an upload that is cut off leaves no file, and its URL stays good', async (
   assert.equal((await put(uploadUrl, clip)).status, 200);
 });
 
-test('a sender that falls silent or drips gets 408 in every phase, and leaves no file', async () => {
+test('a silent or slow sender gets 408 in every phase, and leaves no file', async () => {
   const { uploadUrl } = await createItem(service);
   const size = `Content-Length: ${clip.length + 10_000}`;
   const head = (target: string, ...headers: string[]) =>
@@ -139,7 +139,7 @@ test('a sender that falls silent or drips gets 408 in every phase, and leaves no
   assert.equal((await put(uploadUrl, clip)).status, 200);
 });
 
-test('bytes are taken once: a second PUT is 409, of many at once one wins', async () => {
+test('bytes are accepted once: a second PUT is 409, and one of many concurrent ones wins', async () => {
   const { id, uploadUrl } = await createItem(service);
   const other = Buffer.concat([clip, Buffer.alloc(8)]);
   const before = (await storedFiles(service, 'objects')).length;
@@ -204,7 +204,7 @@ test('keys are checked before the body is read, and publishable ones may not upl
   assert.deepEqual((await ask('rf_sk_wrong')).statuses, [401]);
 });
 
-test('after a refusal the rest of the body is let pass, and the connection continues', async () => {
+test('after a rejection the rest of the body is discarded, and the connection continues', async () => {
   const strict = await startService({ REELFEED_MIN_FREE_BYTES: '1000TB', REELFEED_ROLES: 'api' });
   const bytes = await sampleBytes('portrait.mp4');
   const { uploadUrl } = await createItem(strict);
@@ -223,7 +223,7 @@ test('after a refusal the rest of the body is let pass, and the connection conti
   }
 });
 
-test('an upload that never came ends in error when its URL expires', async () => {
+test('an upload that never arrives fails when its URL expires', async () => {
   const { id, uploadUrl } = await createItem(service);
   const { id: open } = await createItem(service);
   await query(

@@ -53,7 +53,7 @@ test('JSON, then one PUT: the item waits with its bytes, whatever their Content-
   assert.deepEqual(chunked.statuses, [200]);
 });
 
-test('a PUT of a part of a file is refused and leaves the upload open', async () => {
+test('a PUT of a part of a file is rejected and leaves the upload open', async () => {
   const { id, uploadUrl } = await createItem(service);
   const half = clip.subarray(0, clip.length / 2);
   const range = `bytes 0-${half.length - 1}/${clip.length}`;
@@ -63,7 +63,7 @@ test('a PUT of a part of a file is refused and leaves the upload open', async ()
   assert.equal((await put(uploadUrl, clip)).body.data.id, id);
 });
 
-test('multipart takes its parts in any order, and tags in three forms', async () => {
+test('multipart accepts its parts in any order, and tags in three forms', async () => {
   const orders: [string, string | Buffer][][] = [
     [
       ['title', 'File last'],
@@ -97,7 +97,7 @@ test('multipart takes its parts in any order, and tags in three forms', async ()
   }
 });
 
-test('fields of a form that JSON would refuse are refused, and no bytes stay', async () => {
+test('form fields that JSON would reject are rejected, and no bytes are kept', async () => {
   await assertNothingLeft(service, async () => {
     const refused: [[string, string | Buffer][], string][] = [
       [[['file', clip]], 'title'],
@@ -304,7 +304,7 @@ test('a file name is never used', async () => {
   );
 });
 
-test('a malformed form is 400 and a missing or wrong body never 500', async () => {
+test('a malformed form is 400, and a missing or invalid body is never 500', async () => {
   const raw = (headers: string[], body = '') =>
     sendRaw(service.url, [
       [
@@ -392,7 +392,7 @@ test('hostile bytes are refused by both ways, or taken as media to be judged by 
   assert.equal((await put(uploadUrl, clip)).status, 200, 'the URL is still good');
 });
 
-test('items are protected by default where the organization says so', async () => {
+test('items are protected by default if the organization says so', async () => {
   const { secretKey } = await createOrganization(service, 'Protected');
   const change = { key: secretKey, body: { defaultProtected: true } };
   assert.equal((await service.call('PATCH', '/v1/organization', change)).status, 200);

@@ -44,7 +44,7 @@ test('each language has each text, with the same values and forms', () => {
   }
 });
 
-test('the catalogue has what the pages use, and nothing else', () => {
+test('the catalogue contains exactly the texts that pages use', () => {
   const used = new Set(
     nodes.flatMap(({ node: { type, callee, arguments: given } }) => {
       const isText = type === 'CallExpression' && (callee as Node)['name'] === 't';
@@ -64,7 +64,7 @@ test('the catalogue has what the pages use, and nothing else', () => {
   );
 });
 
-test('no page holds a text outside of the catalogue', () => {
+test('no page contains a text outside the catalogue', () => {
   const verbatim = new Set(['code', 'Code', 'Kbd']);
   const inCode = new Set(
     nodes.flatMap(({ node }) => {
@@ -85,7 +85,7 @@ test('no page holds a text outside of the catalogue', () => {
 const sample =
   /^((https?|rtmps?|srt):\/\/|[a-z]{2}$|[A-Z]{2}$|us-east-1$|Europe\/|ops@|Authorization:|-----BEGIN)/;
 
-test('no attribute that people read holds a text outside of the catalogue', () => {
+test('no visible attribute contains a text outside the catalogue', () => {
   const read = new Set(['label', 'placeholder', 'title', 'description', 'aria-label', 'alt']);
   const found = nodes.flatMap(({ name, node }) => {
     if (node.type !== 'JSXAttribute' || !read.has(String((node['name'] as Node)['name'])))

@@ -28,7 +28,7 @@ async function outcomeOf(text: string, timeoutMs = 60_000): Promise<Outcome> {
 const messages = ({ failures }: Outcome) =>
   failures.map(({ test: name, message }) => [name, message]);
 
-test('a failure is named with its test and its message; its parents are not', async () => {
+test('a failure is reported with its test and its message, but not its parents', async () => {
   const outcome = await outcomeOf(`
     suite('outer', () => { test('inner', () => assert.equal(1, 2)); test('other', () => {}); });
     test('left out', { skip: true }, () => {});
@@ -55,19 +55,19 @@ test('a file that exits in the middle of a test has failed, whatever its exit co
   }
 });
 
-test('a file without a test, or with an error in its syntax, has failed', async () => {
+test('a file without tests, or with a syntax error, has failed', async () => {
   assert.equal((await outcomeOf('')).failed, 1);
   assert.equal((await outcomeOf('test(')).failed, 1);
 });
 
-test('a file that keeps something open is ended when its time is up, and has failed', async () => {
+test('a file that keeps something open is ended after its time limit, and has failed', async () => {
   const outcome = await outcomeOf("test('fine', () => {}); setInterval(() => {}, 1000);", 3_000);
   assert.equal(outcome.failed, 1);
   assert.match(outcome.failures[0]?.message ?? '', /aborted due to timeout/);
 });
 
 test(
-  'a process that is left behind fails the file and is killed',
+  'a leftover process fails the file and is killed',
   { skip: process.platform !== 'linux' },
   async () => {
     const outcome = await outcomeOf(`

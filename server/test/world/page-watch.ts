@@ -1,4 +1,4 @@
-/** Watches a browser page for what must never happen, whatever it shows. */
+/** Watches a browser page for problems that must not occur on any page. */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../service.ts';

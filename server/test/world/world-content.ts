@@ -61,7 +61,7 @@ export async function buildContent(
   return { items, titles };
 }
 
-/** Clips that are really processed by the media engine, because their results differ. */
+/** Clips that the media engine really processes, because their results differ. */
 async function buildEncoded(service: TestService, items: Record<string, string>): Promise<void> {
   const [sound, broken] = await Promise.all([
     readyItem(service, 'audio-only.m4a', { title: 'Sound alone' }),

@@ -30,7 +30,7 @@ export function KeyPage({ id }: { id: string }): ReactNode {
           <Text size="sm">
             {key.rateLimit === null
               ? t('No rate limit of its own')
-              : t('At most {rateLimit} requests a minute', { rateLimit: whole(key.rateLimit) })}
+              : t('At most {rateLimit} requests per minute', { rateLimit: whole(key.rateLimit) })}
           </Text>
         </Group>
       )}
@@ -51,7 +51,7 @@ export function KeyPage({ id }: { id: string }): ReactNode {
         {(data) =>
           data.length === 0 ? (
             <Empty>
-              {t('No request yet. One appears here some seconds after it was answered.')}
+              {t('No requests yet. They appear here a few seconds after they are answered.')}
             </Empty>
           ) : (
             <Requests requests={data} />
@@ -95,7 +95,9 @@ function Requests({ requests }: { requests: readonly Request[] }): ReactNode {
       </Table.ScrollContainer>
       {leftOut > 0 && (
         <Text size="sm">
-          {t('{leftOut} more requests of busy seconds were not kept.', { leftOut: whole(leftOut) })}
+          {t('{leftOut} more requests in busy seconds were not recorded.', {
+            leftOut: whole(leftOut),
+          })}
         </Text>
       )}
     </Stack>

@@ -52,7 +52,7 @@ export function KeysPage(): ReactNode {
       actions={<Opener label={t('New key')}>{() => <NewKeyForm />}</Opener>}
     >
       <Show of={keys}>
-        {(data) => (data.length === 0 ? <Empty>{t('No key yet.')}</Empty> : <Keys keys={data} />)}
+        {(data) => (data.length === 0 ? <Empty>{t('No keys yet.')}</Empty> : <Keys keys={data} />)}
       </Show>
       <More of={keys} />
       <ViewerKeys />
@@ -99,7 +99,7 @@ function NewKeyForm(): ReactNode {
             type="number"
             min={1}
             max={10_000_000}
-            label={t('Requests a minute (empty: any)')}
+            label={t('Requests per minute (empty: unlimited)')}
           />
           <Button type="submit" w="fit-content" loading={create.isPending}>
             {t('Create key')}
@@ -185,7 +185,7 @@ function Revoke({ of: { id, name } }: { of: Key }): ReactNode {
   const revoke = useChange(() => api.delete('/v1/keys/{id}', { path: { id } }));
   const question = {
     title: t('Revoke “{name}”?', { name }),
-    text: t('Everything that uses it is refused at once. This cannot be undone.'),
+    text: t('Requests with it are rejected immediately. This cannot be undone.'),
     action: t('Revoke the key'),
   };
   return (

@@ -6,13 +6,13 @@ import { t } from '../../texts/texts.ts';
 
 export const rotating = (name: string) => ({
   title: t('Replace “{name}”?', { name }),
-  text: t('A new key is made and shown once. The old one keeps working for an hour.'),
+  text: t('A new key is created and shown once. The old one keeps working for an hour.'),
   action: t('Replace the key'),
 });
 
 export function Shown({ secret }: { secret: string }): ReactNode {
   return (
-    <Alert title={t('The key is shown this once: keep it')} role="status">
+    <Alert title={t('The key is shown only once: store it safely')} role="status">
       <Group>
         <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
         <Copy text={secret} label={t('Copy')} />

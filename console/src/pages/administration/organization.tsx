@@ -25,7 +25,7 @@ const labels: Partial<Record<keyof Fields, string>> = {
   name: 'Name',
   timeZone: 'Time zone of reports',
   autoPublish: 'Publish items as soon as they are ready',
-  earlyPlayback: 'Long videos play while the rest of them is processed',
+  earlyPlayback: 'Long videos play while the rest is being processed',
   defaultProtected: 'New items are protected',
   allowedOrigins: 'Web pages that may upload and use publishable keys',
 };
@@ -69,12 +69,12 @@ function Form({ organization }: { organization: Organization }): ReactNode {
           onChange={(event) => change({ autoPublish: event.currentTarget.checked })}
         />
         <Switch
-          label={t('Long videos play while the rest of them is processed')}
+          label={t('Long videos play while the rest is being processed')}
           checked={draft.earlyPlayback}
           onChange={(event) => change({ earlyPlayback: event.currentTarget.checked })}
         />
         <Switch
-          label={t('New items are protected: they play with a playback token alone')}
+          label={t('New items are protected: they play only with a playback token')}
           checked={draft.defaultProtected}
           onChange={(event) => change({ defaultProtected: event.currentTarget.checked })}
         />

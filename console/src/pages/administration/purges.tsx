@@ -22,7 +22,7 @@ export function PurgesPage(): ReactNode {
     <Page title={t('Purges')} curl={{ path: '/v1/purges' }}>
       <Text size="sm">
         {t(
-          'A permanent deletion removes an item at once, and its files and events in the background. An entry stays for 30 days after that.',
+          'A permanent deletion removes an item immediately, and its files and events in the background. Its entry is kept for another 30 days.',
         )}
       </Text>
       <Select

@@ -27,7 +27,7 @@ export function SendEvent({ userId }: { userId: string }): ReactNode {
         {t('Send an event')}
       </Title>
       <Text size="sm">
-        {t('It counts like those of your app. “Live” on the overview shows it arrive.')}
+        {t('It counts like the events of your app. “Live” on the overview shows it arriving.')}
       </Text>
       <form onSubmit={submit}>
         <Group align="end">

@@ -53,8 +53,8 @@ function Values({ kind, values }: { kind: Kind; values: readonly Value[] }): Rea
       {values.length === 0 ? (
         <Empty>
           {kind === 'settings'
-            ? t('No setting yet. An app reads settings with its feed: “New setting” makes one.')
-            : t('No flag yet. A flag turns a part of an app on or off: “New flag” makes one.')}
+            ? t('No settings yet. Apps read settings with their feed. “New setting” creates one.')
+            : t('No flags yet. A flag turns a part of an app on or off. “New flag” creates one.')}
         </Empty>
       ) : (
         <Table.ScrollContainer minWidth={480}>
@@ -78,7 +78,7 @@ function Values({ kind, values }: { kind: Kind; values: readonly Value[] }): Rea
                     askThen(
                       {
                         title: t('Remove “{key}”?', { key: value.key }),
-                        text: t('Apps fall back to what they do without it, at once.'),
+                        text: t('Apps immediately behave as they do without it.'),
                         action: t('Remove the {value}', {
                           value: kind === 'settings' ? 'setting' : 'flag',
                         }),
@@ -189,7 +189,7 @@ function useSave(kind: Kind) {
 }
 
 const overwriting = (key: string, mine: unknown, stored: unknown) => ({
-  title: t('Somebody else has changed “{key}”', { key }),
+  title: t('Someone else has changed “{key}”', { key }),
   text: (
     <>
       {t('Yours:')} <Code>{JSON.stringify(mine)}</Code>

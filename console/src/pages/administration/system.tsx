@@ -124,7 +124,7 @@ const runs = {
 function Backups({ all }: { all: (name: string) => readonly Sample[] }): ReactNode {
   const settings = all('backup_setting_seconds');
   if (settings.length === 0) {
-    return <Text>{t('The service takes no backups by itself: set REELFEED_BACKUP_TO.')}</Text>;
+    return <Text>{t('Automatic backups are off. Set REELFEED_BACKUP_TO to enable them.')}</Text>;
   }
   const valueOf = (name: string, label: string, is: string) =>
     all(name).find(({ labels }) => labels[label] === is)?.value ?? null;
@@ -154,7 +154,7 @@ function Backups({ all }: { all: (name: string) => readonly Sample[] }): ReactNo
         })}
         {first !== null &&
           last !== null &&
-          t(' Moments from {first} to {last} can be restored.', {
+          t(' Any time from {first} to {last} can be restored.', {
             first: time(first),
             last: time(last),
           })}

@@ -29,7 +29,7 @@ export function ViewerKeys(): ReactNode {
       </Group>
       <Text size="sm">
         {t(
-          'Your server signs the ids of its users with such a key, so that nobody can act as somebody else.',
+          'Your server signs the ids of its users with such a key, so that nobody can impersonate another user.',
         )}
       </Text>
       <Failed error={rotate.error ?? remove.error} />
@@ -39,7 +39,7 @@ export function ViewerKeys(): ReactNode {
           data.length === 0 ? (
             <Empty>
               {t(
-                'No viewer key yet: apps send ids of users without a signature. “New viewer key” makes one.',
+                'No viewer keys yet: apps send user ids without a signature. “New viewer key” creates one.',
               )}
             </Empty>
           ) : (
@@ -95,7 +95,7 @@ function List({
 }): ReactNode {
   const deleting = (name: string) => ({
     title: t('Delete “{name}”?', { name }),
-    text: t('Signatures made with it count no longer. This cannot be undone.'),
+    text: t('Signatures made with it are no longer valid. This cannot be undone.'),
     action: t('Delete the viewer key'),
   });
   return (

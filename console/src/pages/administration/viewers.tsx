@@ -48,7 +48,7 @@ export function ViewersPage(): ReactNode {
       {userId === '' ? (
         <Empty>
           {t(
-            'Enter the user id that your app sends with its events. You see what this viewer gets, and can erase what is kept of them.',
+            'Enter the user id that your app sends with its events to see what this viewer gets, or to erase their data.',
           )}
         </Empty>
       ) : (
@@ -200,7 +200,7 @@ function Progress({ userId }: { userId: string }): ReactNode {
   );
   const { error } = erasure;
   if (error instanceof ReelfeedError && error.status === 404) {
-    return <Text role="status">{t('Nobody has asked for an erasure of this viewer.')}</Text>;
+    return <Text role="status">{t('No erasure of this viewer has been requested.')}</Text>;
   }
   return (
     <Show of={erasure}>
@@ -209,7 +209,7 @@ function Progress({ userId }: { userId: string }): ReactNode {
           role="status"
           color={data.status === 'failed' ? 'red' : data.status === 'complete' ? 'teal' : 'blue'}
           title={
-            { pending: 'Erasure under way', complete: 'Erased', failed: 'The erasure has failed' }[
+            { pending: 'Erasure under way', complete: 'Erased', failed: 'The erasure failed' }[
               data.status
             ]
           }

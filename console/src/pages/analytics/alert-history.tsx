@@ -13,8 +13,8 @@ type Event = ItemOf<'/v1/analytics/alerts/{id}/events'>;
 const reasons: Record<Event['reason'], string> = {
   breached: 'the value left its bounds',
   recovered: 'the value is back within its bounds',
-  changed: 'somebody changed the alert',
-  paused: 'somebody paused the alert',
+  changed: 'the alert was changed',
+  paused: 'the alert was paused',
 };
 
 export function AlertHistory({

@@ -78,8 +78,8 @@ export const hasThreshold = ({ condition }: AlertDraft): boolean =>
 
 /** Returns null if the rule is valid. */
 export function problemOf(draft: AlertDraft): string | null {
-  if (hasThreshold(draft) && typeof draft.threshold !== 'number') return 'It needs a threshold.';
-  return typeof draft.minData === 'number' ? null : 'It needs the least data.';
+  if (hasThreshold(draft) && typeof draft.threshold !== 'number') return 'A threshold is required.';
+  return typeof draft.minData === 'number' ? null : 'A minimum of data is required.';
 }
 
 export function ruleOf(draft: AlertDraft): Omit<NewAlert, 'name'> {

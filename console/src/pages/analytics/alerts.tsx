@@ -44,7 +44,7 @@ export function AlertsPage(): ReactNode {
     <Page
       title={t('Alerts')}
       about={t(
-        'Each hour is judged some minutes after its end. Webhooks that subscribe to analytics.alert are told when an alert opens, and when it is resolved.',
+        'Each hour is evaluated a few minutes after it ends. Webhooks subscribed to analytics.alert are notified when an alert opens and when it is resolved.',
       )}
       curl={{ path }}
       actions={<Opener label={t('New alert')}>{(close) => <NewAlertForm done={close} />}</Opener>}
@@ -53,7 +53,7 @@ export function AlertsPage(): ReactNode {
         {({ data }) =>
           data.length === 0 ? (
             <Empty>
-              {t('No alert yet. “New alert” makes one, and tries it on the last 14 days first.')}
+              {t('No alerts yet. “New alert” creates one, after a test on the last 14 days.')}
             </Empty>
           ) : (
             <Alerts alerts={data} />
@@ -92,7 +92,7 @@ function NewAlertForm({ done }: { done: () => void }): ReactNode {
             disabled={problem !== null}
             onClick={() => attempt.mutate()}
           >
-            {t('Try on the last 14 days')}
+            {t('Test on the last 14 days')}
           </Button>
           <Button type="submit" loading={create.isPending} disabled={problem !== null}>
             {t('Create alert')}
@@ -115,7 +115,7 @@ function Tried({
   return (
     <Text size="sm" role="status">
       {t(
-        'It would have opened {times}. {hoursJudged} hours were judged, {hoursUnknown} had too little data.',
+        'It would have opened {times}. {hoursJudged} hours were evaluated, {hoursUnknown} had too little data.',
         { times, hoursJudged, hoursUnknown },
       )}
       {openings.length > 0 && t(' Last: {moment}.', { moment: moment(openings.at(-1)?.openedAt) })}
@@ -178,7 +178,7 @@ function Fields({
         onChange={(event) => change({ appVersion: event.currentTarget.value })}
       />
       <NumberInput
-        label={t('Least data in an hour')}
+        label={t('Minimum data per hour')}
         min={1}
         value={draft.minData}
         onChange={(minData) => change({ minData })}
@@ -232,7 +232,7 @@ function Alerts({ alerts }: { alerts: readonly Alert[] }): ReactNode {
 
 const deleting = (name: string) => ({
   title: t('Delete {name}?', { name }),
-  text: t('Nobody is told any more, and its history goes with it.'),
+  text: t('Nobody is notified any more, and its history is deleted.'),
   action: t('Delete the alert'),
 });
 

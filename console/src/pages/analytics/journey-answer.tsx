@@ -56,7 +56,7 @@ export const valueName = (value: string | null): string => value ?? t('unknown')
 export function Others({ count }: { count: number }): ReactNode {
   return count === 0 ? null : (
     <Text size="sm">
-      {t('{count} value more is not shown.|{count} values more are not shown.', { count })}
+      {t('{count} more value is not shown.|{count} more values are not shown.', { count })}
     </Text>
   );
 }

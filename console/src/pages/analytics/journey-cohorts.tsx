@@ -108,7 +108,7 @@ function HeatMap({
           </Table.Tbody>
         </Table>
       </Table.ScrollContainer>
-      {hasDash && <Text size="sm">{t('A dash: no viewer has come so far yet.')}</Text>}
+      {hasDash && <Text size="sm">{t('A dash means that no viewer has got that far yet.')}</Text>}
     </Card>
   );
 }

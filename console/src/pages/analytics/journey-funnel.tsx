@@ -76,7 +76,7 @@ function Bars({ steps }: { steps: readonly Step[] }): ReactNode {
             <b>{whole(reachedBy(step))}</b>{' '}
             {index === 0
               ? null
-              : t('{share} of the step before', { share: share(step.fromPrevious) })}
+              : t('{share} of the previous step', { share: share(step.fromPrevious) })}
           </span>
         </li>
       ))}
@@ -93,7 +93,7 @@ function StepTable({ steps }: { steps: readonly Step[] }): ReactNode {
         t('Event'),
         t('Viewers'),
         t('Sessions'),
-        t('Of the step before'),
+        t('Of the previous step'),
         t('Of the first step'),
         t('Lost'),
         t('Median time'),

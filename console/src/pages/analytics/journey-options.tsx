@@ -98,7 +98,7 @@ export function Options({
           />
           <NumberOf name="far" label={t('Events')} most={6} usual={3} />
           <Checkbox
-            label={t('Tell items apart')}
+            label={t('Distinguish items')}
             checked={values['byItem'] === 'true'}
             onChange={(event) => change({ byItem: event.currentTarget.checked ? 'true' : null })}
           />

@@ -91,7 +91,7 @@ function Totals({
       of={[
         [t('Events'), whole(summary.count)],
         [t('Viewers'), whole(summary.viewers)],
-        [t('Events a viewer'), plain(summary.perViewer)],
+        [t('Events per viewer'), plain(summary.perViewer)],
         ...(property === undefined
           ? []
           : ([

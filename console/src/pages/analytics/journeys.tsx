@@ -51,7 +51,7 @@ function question<Body>({ bodyOf, Answer, ...rest }: Question<Body>) {
 const shown = {
   funnel: question({
     label: t('Funnel'),
-    about: t('How many come from each step to the next.'),
+    about: t('How many viewers get from each step to the next.'),
     path: '/v1/analytics/funnels',
     bodyOf: funnelOf,
     Answer: FunnelAnswer,
@@ -120,7 +120,7 @@ export function JourneysPage(): ReactNode {
             </ReportFilters>
             {asked === null ? (
               <Text size="sm" role="status">
-                {t('Complete each event, condition and choice, and the answer comes here.')}
+                {t('The answer appears here once each event, condition and choice is complete.')}
               </Text>
             ) : (
               asked.answer

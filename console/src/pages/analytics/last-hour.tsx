@@ -17,9 +17,7 @@ export function LastHourPage(): ReactNode {
       <Show of={report}>
         {({ data, meta }) => (
           <Stack>
-            <Text size="sm">
-              {t('Everything counted until {asOf}.', { asOf: moment(meta.asOf) })}
-            </Text>
+            <Text size="sm">{t('Counted up to {asOf}.', { asOf: moment(meta.asOf) })}</Text>
             <Figures
               of={[
                 [t('Viewers, last 5 minutes'), whole(data.viewersLastFiveMinutes)],
@@ -41,7 +39,7 @@ export function LastHourPage(): ReactNode {
             />
             <Cells
               title={t('Rising')}
-              head={['Item', 'Plays a minute', 'Before']}
+              head={['Item', 'Plays per minute', 'Before']}
               rows={data.rising.map((item) => ({
                 key: item.contentId,
                 cells: [

@@ -59,7 +59,7 @@ export function QualityCards({
               now === null ? t('nothing yet') : format(now),
               ...(then === null
                 ? []
-                : [t('{value} in the period before', { value: format(then) })]),
+                : [t('{value} in the previous period', { value: format(then) })]),
             ];
             return (
               <ChartCard
@@ -79,7 +79,7 @@ export function QualityCards({
                     ? []
                     : [
                         {
-                          label: t('the period before'),
+                          label: t('the previous period'),
                           values: timeseries.map((_, index) => {
                             const point = earlier.timeseries[index];
                             return point === undefined ? null : valueOf(point);

@@ -46,7 +46,7 @@ export function OverviewPage(): ReactNode {
       <WebhookNotices />
       <ReportFilters query={query} hasGranularity defaultDays={defaultDays}>
         <Switch
-          label={t('Compare with the period before')}
+          label={t('Compare with the previous period')}
           mb={8}
           checked={isCompared}
           onChange={(event) => change({ compare: event.currentTarget.checked ? null : 'no' })}
@@ -132,7 +132,7 @@ export function Change({
   return (
     <small data-tone={tone}>
       {`${isUp ? '▲ +' : change < 0 ? '▼ −' : ''}${percent(Math.abs(change), 0)}`}
-      <span className="overview-before">{` ${t('to the period before')}`}</span>
+      <span className="overview-before">{` ${t('from the previous period')}`}</span>
     </small>
   );
 }
@@ -172,7 +172,7 @@ function Course({
           ? []
           : [
               {
-                label: t('the period before'),
+                label: t('the previous period'),
                 values: timeseries.map((_, index) => earlier[index]?.[name] ?? null),
                 isBefore: true,
               },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { period, periodBefore, todayIn } from './periods.ts';
 
-test('a period ends today where the organization is, and has its days', () => {
+test("a period ends today in the organization's time zone, and contains its days", () => {
   const zone = 'Pacific/Kiritimati';
   const week = period(7, zone);
   assert.equal(week.endDate, todayIn(zone));
@@ -12,7 +12,7 @@ test('a period ends today where the organization is, and has its days', () => {
   assert.deepEqual([day.startDate, day.granularity], [day.endDate, 'hour']);
 });
 
-test('the period before has as many days and ends where this one begins', () => {
+test('the previous period has as many days and ends where this one begins', () => {
   const before = (startDate: string, endDate: string) => {
     const found = periodBefore({ startDate, endDate });
     return `${found.startDate} ${found.endDate}`;

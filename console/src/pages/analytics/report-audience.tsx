@@ -64,7 +64,7 @@ export function RetentionReport({ query }: Parts): ReactNode {
         return (
           <Stack>
             <ChartCard
-              title={t('Back after so many days, all cohorts')}
+              title={t('Returned after this many days, all cohorts')}
               marks={Array.from({ length: longest }, (_, day) => `day ${day}`)}
               format={(value) => percent(value, 0)}
               highest={1}
@@ -84,7 +84,7 @@ export function RetentionReport({ query }: Parts): ReactNode {
                   ],
                 }))}
             />
-            <Text size="sm">{t('A dash: that day is not over yet.')}</Text>
+            <Text size="sm">{t('A dash means that the day is not over yet.')}</Text>
           </Stack>
         );
       }}

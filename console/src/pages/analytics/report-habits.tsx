@@ -22,7 +22,7 @@ export function ViewersReport({ query }: Parts): ReactNode {
               [t('Liked, shared or saved'), whole(data.reactingViewers)],
               [t('Liked'), whole(data.likers)],
               [t('Likes'), whole(data.likes)],
-              [t('Likes taken back'), whole(data.unlikes)],
+              [t('Likes withdrawn'), whole(data.unlikes)],
               [t('Net likes'), whole(data.netLikes)],
             ]}
           />
@@ -71,7 +71,7 @@ export function HoursReport({ query }: Parts): ReactNode {
       <Show of={report}>{({ data }) => <Week hours={data} measure={measure} />}</Show>
       <Text size="sm">
         {t(
-          'Averages over the weekdays of the range. A dash: no such weekday has begun, or the filter has no sessions.',
+          'Averages over the weekdays of the range. A dash means that no such weekday has begun, or that the filter has no sessions.',
         )}
       </Text>
     </Stack>

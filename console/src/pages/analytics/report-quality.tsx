@@ -33,7 +33,7 @@ function Summary({ of: { startupTime, ...rest } }: { of: Quality['summary'] }): 
         [t('First frame, p75'), milliseconds(startupTime.p75)],
         [t('First frame, p95'), milliseconds(startupTime.p95)],
         [t('Time stalled'), share(rest.rebufferRatio)],
-        [t('Stalls an hour'), plain(rest.rebuffersPerHour)],
+        [t('Stalls per hour'), plain(rest.rebuffersPerHour)],
         [t('Error rate'), share(rest.errorRate)],
         [t('Failed before the start'), count(rest.failuresBeforeStart)],
         [t('Left before the start'), count(rest.exitsBeforeStart)],

@@ -29,7 +29,7 @@ type Report = {
 const itemsReport: Report = {
   name: 'items',
   label: t('Items'),
-  about: t('What was watched, and how. Archived items are in it.'),
+  about: t('What was watched, and how. Includes archived items.'),
   Content: ItemsReport,
   hasGranularity: false,
   path: '/v1/analytics/content',
@@ -49,7 +49,7 @@ const reports: readonly Report[] = [
     name: 'movers',
     label: t('Movers'),
     about: t(
-      'Items that changed most against as many days before. A day that is not over is left out.',
+      'Items that changed most compared with the previous period. An incomplete day is left out.',
     ),
     Content: MoversReport,
     hasGranularity: false,
@@ -82,7 +82,7 @@ const reports: readonly Report[] = [
   {
     name: 'retention',
     label: t('Retention'),
-    about: t('Of those who came for the first time: how many are back after so many days.'),
+    about: t('How many new viewers return after a number of days.'),
     Content: RetentionReport,
     hasGranularity: true,
     path: '/v1/analytics/retention',
@@ -106,7 +106,7 @@ const reports: readonly Report[] = [
   {
     name: 'quality',
     label: t('Quality'),
-    about: t('How well it plays: time to the first frame, stalls and errors.'),
+    about: t('Playback quality: time to the first frame, stalls and errors.'),
     Content: QualityReport,
     hasGranularity: true,
     path: '/v1/analytics/quality',

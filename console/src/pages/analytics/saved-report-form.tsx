@@ -27,7 +27,7 @@ const ranges = [
   { value: 'lastMonth', label: t('Last month') },
 ] as const;
 const schedules = [
-  { value: 'none', label: t('Only when asked') },
+  { value: 'none', label: t('Only on request') },
   { value: 'day', label: t('Every day at 7:00') },
   { value: 'week', label: t('Mondays at 7:00') },
   { value: 'month', label: t('On the first at 7:00') },

@@ -24,7 +24,7 @@ export function ReportRuns({ id, name, close }: Parts): ReactNode {
         <Show of={runs}>
           {(data) =>
             data.length === 0 ? (
-              <Text size="sm">{t('It has not been made yet.')}</Text>
+              <Text size="sm">{t('It has not run yet.')}</Text>
             ) : (
               <Stack gap="xs">
                 {data.map((run) => (
@@ -80,10 +80,10 @@ export function ReportLinks({ id, name, close }: Parts): ReactNode {
     <Side title={t('Links to {name}', { name })} close={close}>
       <Stack>
         <Text size="sm">
-          {t('Anybody who has a link can read the report. It works for 30 days.')}
+          {t('Anyone with a link can read the report. Links work for 30 days.')}
         </Text>
         <Button loading={create.isPending} onClick={() => create.mutate()}>
-          {t('Make a link')}
+          {t('Create a link')}
         </Button>
         <Show of={links}>
           {({ data }) => (

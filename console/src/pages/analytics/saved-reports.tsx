@@ -20,14 +20,14 @@ export function SavedReportsPage(): ReactNode {
     <Page title={t('Saved reports')} curl={{ path }}>
       <Text size="sm">
         {t(
-          'A report with its query, under a name. On its schedule it is made once for each due time, and mailed or told to webhooks that subscribe to analytics.report.',
+          'A report and its query, saved under a name. On a schedule, it runs once at each due time and is mailed, or sent to webhooks subscribed to analytics.report.',
         )}
       </Text>
       <NewReportForm />
       <Show of={reports}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty>{t('No report is saved yet. The form above saves one.')}</Empty>
+            <Empty>{t('No saved reports yet. Save one with the form above.')}</Empty>
           ) : (
             <Reports reports={data} />
           )
@@ -85,7 +85,7 @@ function Actions({ of: { id, name, isEnabled } }: { of: Report }): ReactNode {
   const remove = useChange(() => api.delete('/v1/analytics/reports/{id}', { path: { id } }));
   const question = {
     title: t('Delete {name}?', { name }),
-    text: t('Its runs and links go with it.'),
+    text: t('Its runs and links are deleted too.'),
     action: t('Delete'),
   };
   const close = () => setOpen(null);

@@ -56,7 +56,9 @@ export function BulkFields({
   }
   if (operation === 'restore') {
     return (
-      <Text size="sm">{t('They come back unpublished, so that you can look at them first.')}</Text>
+      <Text size="sm">
+        {t('They are restored unpublished, so that you can review them first.')}
+      </Text>
     );
   }
   if (operation === 'delete') return null;
@@ -73,12 +75,12 @@ function UpdateFields({
   return (
     <>
       <TextInput
-        label={t('Section (empty: as it is)')}
+        label={t('Section (empty: unchanged)')}
         value={draft.section}
         onChange={(event) => change({ section: event.currentTarget.value })}
       />
       <TextInput
-        label={t('Author (empty: as it is)')}
+        label={t('Author (empty: unchanged)')}
         value={draft.author}
         onChange={(event) => change({ author: event.currentTarget.value })}
       />

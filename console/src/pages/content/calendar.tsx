@@ -62,7 +62,7 @@ export function CalendarPage(): ReactNode {
           <ActionIcon
             variant="default"
             size={30}
-            aria-label={t('The month before')}
+            aria-label={t('Previous month')}
             onClick={() => step(-1)}
           >
             <Icon name="back" />
@@ -73,7 +73,7 @@ export function CalendarPage(): ReactNode {
           <ActionIcon
             variant="default"
             size={30}
-            aria-label={t('The month after')}
+            aria-label={t('Next month')}
             onClick={() => step(1)}
           >
             <Icon name="forward" />
@@ -95,14 +95,14 @@ export function CalendarPage(): ReactNode {
             {items.length === 0 && (
               <Empty>
                 {t(
-                  'No item has a schedule yet. Give one “In the feed from” or “In the feed until” on its page.',
+                  'No item has a schedule yet. Set “In the feed from” or “In the feed until” on the page of an item.',
                 )}
               </Empty>
             )}
             <Month month={month} entries={entriesOf(items)} name={name} />
             {!isComplete && (
               <Text size="sm">
-                {t('Only the newest {count} items are looked at.', { count: maxPages * 100 })}
+                {t('Only the newest {count} items are included.', { count: maxPages * 100 })}
               </Text>
             )}
           </Stack>

@@ -113,7 +113,7 @@ function Cues({
       <Button variant="default" size="compact-sm" w="fit-content" onClick={add}>
         {t('Add a caption')}
       </Button>
-      {!isTimed && <Alert color="yellow">{t('A time is written as 00:01:23.500.')}</Alert>}
+      {!isTimed && <Alert color="yellow">{t('Times have the form 00:01:23.500.')}</Alert>}
       <Failed error={save.error} />
       <Group>
         <Button

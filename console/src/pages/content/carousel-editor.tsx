@@ -46,7 +46,7 @@ function Images({ item }: { item: Item }): ReactNode {
           askThen(
             {
               title: t('Remove this image?'),
-              text: t('The image is deleted. It is not kept anywhere else.'),
+              text: t('The image is deleted. There is no other copy.'),
               action: t('Remove the image'),
             },
             () => remove.mutate(imageId),
@@ -105,9 +105,9 @@ function Videos({ id }: { id: string }): ReactNode {
             onRemove={(entryId) =>
               askThen(
                 {
-                  title: t('Take this video out of the row?'),
+                  title: t('Remove this video from the row?'),
                   text: t('The video itself stays in the library.'),
-                  action: t('Take it out'),
+                  action: t('Remove the video'),
                 },
                 () => remove.mutate(entryId),
               )

@@ -19,7 +19,7 @@ and others
 Late
 `;
 
-test('cues are read with their times, and written so that they are read alike', () => {
+test('cues are read with their times, and written so that they are read back unchanged', () => {
   const cues = parseCues(file);
   assert.deepEqual(cues, [
     { start: 1, end: 2.5, text: 'Hello <b>you</b>\nand others' },
@@ -38,7 +38,7 @@ test('times are written and read to the millisecond', () => {
   for (const text of ['', 'a', '1:2:3:4', '-1', '1.2345']) assert.equal(readCueTime(text), null);
 });
 
-test('what would not be the same cue again is refused', () => {
+test('text that would not be read back as the same cue is rejected', () => {
   const good = { start: 1, end: 2, text: 'Good' };
   assert.equal(problemOfCues([good]), null);
   for (const bad of [

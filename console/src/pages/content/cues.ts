@@ -53,7 +53,7 @@ export function problemOfCues(cues: readonly Cue[]): { at: number; text: string 
   for (const [at, { start, end, text }] of cues.entries()) {
     if (!(end > start)) return { at, text: 'It ends before it begins.' };
     if (text.trim() === '') return { at, text: 'It has no text.' };
-    if (text.includes('-->')) return { at, text: 'A text cannot hold “-->”.' };
+    if (text.includes('-->')) return { at, text: 'A text cannot contain “-->”.' };
   }
   return null;
 }

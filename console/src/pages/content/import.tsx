@@ -27,7 +27,7 @@ export function ImportPage(): ReactNode {
         <Stack maw={800}>
           <Textarea
             label={t('Videos to import')}
-            description={t('A line each: the address, and after a space the title.')}
+            description={t('One per line: the address, then a space and the title.')}
             placeholder="https://example.com/clip.mp4 My clip"
             autosize
             minRows={5}

@@ -13,13 +13,13 @@ export function Benchmark({ id }: { id: string }): ReactNode {
   return (
     <Stack gap="xs">
       <Title order={3} size="h5">
-        {t('Against similar items')}
+        {t('Compared with similar items')}
       </Title>
       <Show of={benchmark}>
         {({ data: { days, similarItems, metrics } }) => (
           <>
             <Text size="sm">
-              {t('Its first {value} against those of {similarItems} similar items.', {
+              {t('Its first {value} compared with those of {similarItems} similar items.', {
                 value: days === 1 ? 'day' : `${days} days`,
                 similarItems,
               })}
@@ -41,8 +41,8 @@ function Metrics({ rows }: { rows: readonly Row[] }): ReactNode {
             <Table.Th>{t('Metric')}</Table.Th>
             <Table.Th>{t('This item')}</Table.Th>
             <Table.Th>{t('Middle half of similar items')}</Table.Th>
-            <Table.Th>{t('Place among all')}</Table.Th>
-            <Table.Th>{t('Place for the author')}</Table.Th>
+            <Table.Th>{t('Rank among all')}</Table.Th>
+            <Table.Th>{t('Rank for the author')}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

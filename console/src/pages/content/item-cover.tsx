@@ -44,11 +44,11 @@ export function ItemCover({ item, thumbnailUrl, video }: CoverParts): ReactNode 
         {thumbnailUrl !== null && <Image src={thumbnailUrl} alt="" h={96} w="auto" radius="sm" />}
         <Stack gap="xs">
           <Text size="sm" role="status">
-            {isMaking ? t('The thumbnail is being made.') : origin(item)}
+            {isMaking ? t('The thumbnail is being created.') : origin(item)}
           </Text>
           <Group gap="xs">
             <Button size="xs" variant="default" disabled={isPending} onClick={takeShown}>
-              {t('Use the picture shown')}
+              {t('Use the current frame')}
             </Button>
             <FileButton
               accept="image/jpeg,image/png,image/webp,image/avif,image/heic"
@@ -67,7 +67,7 @@ export function ItemCover({ item, thumbnailUrl, video }: CoverParts): ReactNode 
               disabled={isPending}
               onClick={() => reset.mutate(undefined)}
             >
-              {t('Use the first picture')}
+              {t('Use the first frame')}
             </Button>
           </Group>
         </Stack>

@@ -1,4 +1,4 @@
-/** Items as a table or grid. Only visible ones are rendered, however many there are. */
+/** Items as a table or grid. Only visible ones are rendered. */
 import { Box, VisuallyHidden } from '@mantine/core';
 import { useElementSize, useMergedRef } from '@mantine/hooks';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';

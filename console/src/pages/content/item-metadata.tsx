@@ -104,7 +104,7 @@ export function Metadata({ item, tag }: { item: Item; tag: string | null }): Rea
       </SimpleGrid>
       {item.contentType === 'video' && (
         <Switch
-          label={t('Protected: plays with a playback token alone')}
+          label={t('Protected: plays only with a playback token')}
           checked={draft.values.protected}
           onChange={(event) => draft.change({ protected: event.currentTarget.checked })}
         />

@@ -84,7 +84,7 @@ function Stream({ video, url, poster, title }: StreamParts): ReactNode {
         element.src = url;
         return;
       }
-      // Its worker would come from a blob, which the page's policy forbids.
+      // The worker would be loaded from a blob, which the page's content security policy forbids.
       const hls = new Hls({ enableWorker: false });
       close = () => hls.destroy();
       hls.on(Hls.Events.ERROR, (_name, { fatal, details }) => {

@@ -45,7 +45,7 @@ export function Sharing({
       <Group gap="xs">
         <Copy text={code} label={t('Copy embed code')} />
       </Group>
-      <Text size="sm">{t('Put one of your public keys in the place of the key.')}</Text>
+      <Text size="sm">{t('Replace the key with one of your public keys.')}</Text>
     </Stack>
   );
 }

@@ -29,7 +29,7 @@ function Found({ id }: { id: string }): ReactNode {
     <Show of={similar}>
       {({ data }) =>
         data.length === 0 ? (
-          <Text size="sm">{t('No other item in the feed is like it.')}</Text>
+          <Text size="sm">{t('The feed has no similar items.')}</Text>
         ) : (
           <List size="sm">
             {data.map((item) => (

@@ -50,7 +50,7 @@ function Archived({ id, archivedAt }: { id: string; archivedAt: string }): React
       <Stack gap="xs" align="flex-start">
         <Text size="sm">
           {t(
-            'It is in no feed and in no list. Restored, it comes back unpublished. Its files are removed when the time for archived items is over.',
+            'It is in no feed and no list. Restoring it leaves it unpublished. Its files are removed when the retention time of archived items ends.',
           )}
         </Text>
         <Button

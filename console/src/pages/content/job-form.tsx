@@ -138,13 +138,13 @@ function lost(operation: Operation, values: Readonly<Record<string, string>>): s
     externalId !== undefined &&
       `A job has no filter by external id: it takes more than the item “${externalId}”.`,
     tags.includes(',') &&
-      'The library shows items with any of these tags; a job takes those that have all of them.',
+      'The library shows items with any of these tags; a job includes only items with all of them.',
     !isDelete &&
       archived === 'only' &&
-      'Only deletions reach archived items: this operation takes items that are not archived.',
+      'Only deletions include archived items: this operation applies to the others.',
     !isDelete &&
       archived === 'true' &&
-      'Only deletions reach archived items: this operation leaves them out.',
+      'Only deletions include archived items: this operation leaves them out.',
   ].filter((text) => text !== false);
 }
 

@@ -39,7 +39,7 @@ export function JobsPage(): ReactNode {
           data.length === 0 ? (
             <Empty>
               {t(
-                'No bulk job yet. “New bulk job” changes all items that match a filter, and tries it first.',
+                'No bulk jobs yet. “New bulk job” changes all items that match a filter, after a dry run.',
               )}
             </Empty>
           ) : (

@@ -167,7 +167,7 @@ function NoItems(): ReactNode {
       <Anchor href="#/content/import" underline="always">
         {t('import some')}
       </Anchor>
-      {t(', or upload one by the API:')}
+      {t(', or upload one with the API:')}
     </Empty>
   );
 }

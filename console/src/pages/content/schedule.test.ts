@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { dayHere, daysOf, entriesOf, monthOf, shiftMonth } from './schedule.ts';
 
-test('a month is whole weeks from Monday to Sunday', () => {
+test('a month consists of whole weeks from Monday to Sunday', () => {
   const days = daysOf('2026-11');
   assert.deepEqual([days[0], days.at(-1), days.length], ['2026-10-26', '2026-12-06', 42]);
   const february = daysOf('2027-02');
@@ -13,7 +13,7 @@ test('a month is whole weeks from Monday to Sunday', () => {
   );
 });
 
-test('months follow each other over the ends of years', () => {
+test('months follow each other across the ends of years', () => {
   assert.equal(shiftMonth('2026-12', 1), '2027-01');
   assert.equal(shiftMonth('2026-01', -1), '2025-12');
   assert.equal(monthOf('2026-13', new Date(2026, 4, 5)), '2026-05');

@@ -8,7 +8,7 @@ const of = (...ids: string[]) => new Map(ids.map((id) => [id, { id }]));
 const click = (selected: Map<string, { id: string }>, index: number, from: string | null = null) =>
   [...toggled(items, selected, { index, from }).keys()].join('');
 
-test('a click selects an item, and another one takes it back', () => {
+test('a click selects an item, and another one deselects it', () => {
   assert.equal(click(of(), 1), 'b');
   assert.equal(click(of('a', 'b'), 1), 'a');
 });
@@ -20,10 +20,10 @@ test('with Shift, everything between two clicks becomes as the second one is', (
   assert.equal(click(of('c'), 2, 'c'), '');
 });
 
-test('what the list does not show stays selected, and is no end of a range', () => {
+test('items hidden by the filter stay selected, and do not end a range', () => {
   assert.equal(click(of('x'), 1, 'x'), 'xb');
   assert.equal(click(of('x'), 9), 'x');
   const before = of('a');
   toggled(items, before, { index: 1, from: null });
-  assert.equal([...before.keys()].join(''), 'a', 'the earlier selection is not changed');
+  assert.equal([...before.keys()].join(''), 'a', 'the earlier selection is unchanged');
 });

@@ -47,7 +47,10 @@ export function useSelection(items: readonly Item[]): Selection {
   };
 }
 
-/** The selection after a click on a place, with everything since the item `from` if it is shown. */
+/**
+ * Returns the selection after a click at an index, extended to the item `from` if that one is
+ * shown.
+ */
 export function toggled<Row extends { id: string }>(
   items: readonly Row[],
   selected: ReadonlyMap<string, Row>,

@@ -88,8 +88,8 @@ function Remove({ experiment: { id, name, status } }: { experiment: Experiment }
     title: t('Delete “{name}”?', { name }),
     text:
       status === 'draft'
-        ? t('The draft is lost.')
-        : t('Its results, decisions and links are lost with it. This cannot be undone.'),
+        ? t('The draft is deleted.')
+        : t('Its results, decisions and links are deleted too. This cannot be undone.'),
     action: t('Delete the experiment'),
     ...(status !== 'draft' && { typed: 'delete' }),
   };
@@ -128,11 +128,7 @@ function StopDialog({ id, variants, isOpen, close }: DialogParts): ReactNode {
       closeButtonProps={{ 'aria-label': t('Close') }}
     >
       <Stack>
-        <Text size="sm">
-          {t(
-            'Viewers go back to what everybody gets. Nothing can be added to the results after that.',
-          )}
-        </Text>
+        <Text size="sm">{t('Viewers get the base values again, and the results are frozen.')}</Text>
         <Select
           label={t('Winner')}
           placeholder={t('none')}

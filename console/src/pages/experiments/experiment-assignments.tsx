@@ -54,7 +54,7 @@ function Participants({ experiment: { id, variants } }: { experiment: Experiment
       <Show of={assignments}>
         {(data) =>
           data.length === 0 ? (
-            <Empty>{t('Nobody takes part who matches.')}</Empty>
+            <Empty>{t('No participant matches.')}</Empty>
           ) : (
             <Rows assignments={data} nameOf={nameOf} />
           )
@@ -102,7 +102,7 @@ function Rows({
               <Table.Td>
                 {nameOf(one.variantId)}
                 {one.isInSeveralVariants && (
-                  <Text size="xs">{t('in several variants: left out')}</Text>
+                  <Text size="xs">{t('in several variants: excluded')}</Text>
                 )}
               </Table.Td>
               <Table.Td>{moment(one.exposedAt)}</Table.Td>

@@ -76,7 +76,7 @@ function Curve({ timeline, nameOf }: { timeline: Timeline; nameOf: NameOf }): Re
       {fading.map(({ variant, earlyLift, lateLift }) => (
         <Alert key={variant} color="yellow" title={t('The effect fades')}>
           {t(
-            '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Novelty may be part of it: let it run on.',
+            '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Part of it may be novelty: let the experiment continue.',
             {
               variant: nameOf(variant),
               earlyLift: percent(earlyLift),

@@ -29,7 +29,7 @@ export function PauseDialog({ id, isOpen, close }: Dialog & { id: string }): Rea
       <Stack>
         <Text size="sm">
           {t(
-            'Viewers get what everybody gets until you resume it. Then they have the same variants again.',
+            'Viewers get the base values until you resume it, and then the same variants as before.',
           )}
         </Text>
         <TextInput
@@ -75,7 +75,7 @@ export function ChangeDialog({
       <Stack>
         <Text size="sm">
           {t(
-            'The share can grow and the end can move later. Whoever takes part keeps the variant.',
+            'The share can be increased and the end moved later. Participants keep their variant.',
           )}
         </Text>
         <NumberField

@@ -41,7 +41,7 @@ function Form({ traffic, close }: { traffic: number; close: () => void }): React
     <Stack>
       <Text size="sm">
         {t(
-          'These viewers see no experiment, so after a while you can compare them with all others. It is for experiments that start later; nobody is moved in those that run.',
+          'These viewers see no experiment, so after a while you can compare them with all others. A change applies to experiments that start later; running ones keep their participants.',
         )}
       </Text>
       <NumberField

@@ -18,7 +18,7 @@ export function Planned({ draft, change }: Part): ReactNode {
     return (
       <Text size="sm">
         {t(
-          'How long it takes can be told for completion rate, watch time, sessions and retention.',
+          'The duration can be estimated for completion rate, watch time, sessions and retention.',
         )}
       </Text>
     );
@@ -66,7 +66,7 @@ function PlanOf({ draft, change, metric }: Part & { metric: BuiltInMetric }): Re
             disabled={draft.endsAt === localTime(endsAt)}
             onClick={() => change({ endsAt: localTime(endsAt) })}
           >
-            {t('End it then')}
+            {t('Use as planned end')}
           </Button>
         )}
       </Group>

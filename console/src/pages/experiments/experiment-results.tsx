@@ -68,11 +68,11 @@ function SampleRatio({ health }: { health: Results['health'] }): ReactNode {
   return (
     <Alert
       color="red"
-      title={t('The variants are not as large as their shares ask for')}
+      title={t('The sizes of the variants do not match their shares')}
       role="alert"
     >
       {t(
-        'Something loses participants in one of them (p = {value}), so no number below can be trusted. Look for redirects, crashes and filters that only one variant has.',
+        'Participants are missing from one of them (p = {value}), so the numbers below cannot be trusted. Look for redirects, crashes and filters that affect only one variant.',
         { value: health.srm.pValue.toExponential(1) },
       )}
     </Alert>

@@ -16,7 +16,7 @@ const signals = [
   { name: 'engagement', maxWeight: 1, ...described },
 ] satisfies Signals;
 
-test('the samples are right', () => {
+test('the samples are valid', () => {
   for (const type of ['ranking', 'config', 'feature'] as const)
     assert.equal(problemOfConfig(type, samples[type], signals), null, type);
   assert.deepEqual([isBuiltIn('watchTime'), isBuiltIn('toString')], [true, false]);
@@ -24,7 +24,7 @@ test('the samples are right', () => {
 
 test('a configuration is an object with values of its type', () => {
   for (const [text, problem] of [
-    ['{', /no JSON/],
+    ['{', /not valid JSON/],
     ['[]', /must be an object/],
     ['null', /must be an object/],
     ['5', /must be an object/],
@@ -39,7 +39,7 @@ test('a configuration is an object with values of its type', () => {
   assert.equal(problemOfConfig('config', '{"a.b-c": false, "d": "", "e": 0}', undefined), null);
 });
 
-test('weights are those of signals, within their limits, and not all zero', () => {
+test('weights belong to signals, stay within their limits, and are not all zero', () => {
   const problem = (weights: unknown, known: Signals = signals) =>
     problemOfConfig('ranking', JSON.stringify({ weights }), known);
   assert.equal(problem({ recency: 2, engagement: 0 }), null);
@@ -55,7 +55,7 @@ test('weights are those of signals, within their limits, and not all zero', () =
   assert.match(problemOfConfig('ranking', '{"boost": 1}', signals) ?? '', /“boost” is not known/);
 });
 
-test('variants have their own ids, testers and together all of the traffic', () => {
+test('variants have separate ids and testers, and share all of the traffic', () => {
   const variant = (id: string, traffic: number, triedBy: string[] = []): VariantDraft => ({
     key: 0,
     id,

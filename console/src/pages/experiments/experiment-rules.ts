@@ -41,7 +41,7 @@ export function problemOfConfig(
   try {
     config = JSON.parse(text);
   } catch {
-    return 'This is no JSON.';
+    return 'This is not valid JSON.';
   }
   if (typeof config !== 'object' || config === null || Array.isArray(config)) {
     return 'This must be an object: { … }.';

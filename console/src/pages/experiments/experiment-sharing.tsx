@@ -55,7 +55,7 @@ function LinksOf({ id }: { id: string }): ReactNode {
         {({ data }) =>
           data.length === 0 ? (
             <Text size="sm">
-              {t('There is no link. Whoever has one reads the results and nothing else.')}
+              {t('No links yet. Anyone with a link can read the results and nothing else.')}
             </Text>
           ) : (
             <Links links={data} onRevoke={(shareId) => revoke.mutate(shareId)} />

@@ -70,7 +70,7 @@ function Content({ experiment }: { experiment: Experiment }): ReactNode {
       ))}
       <Actions experiment={experiment} />
       {status === 'draft' ? (
-        <Empty>{t('Nobody takes part in a draft. Start it to see results here.')}</Empty>
+        <Empty>{t('A draft has no participants. Start it to see results here.')}</Empty>
       ) : (
         <ResultsOf id={id} experiment={experiment} />
       )}

@@ -42,11 +42,11 @@ export function ExperimentsPage(): ReactNode {
         {(data) =>
           data.length === 0 ? (
             <Empty>
-              {t('No experiment yet.')}{' '}
+              {t('No experiments yet.')}{' '}
               <Anchor href="#/experiments/new" underline="always">
                 {t('Create one')}
               </Anchor>
-              {t(', or run')} <code>npm run demo</code> {t('to see some that run.')}
+              {t(', or run')} <code>npm run demo</code> {t('to see running ones.')}
             </Empty>
           ) : (
             <Experiments experiments={data} />

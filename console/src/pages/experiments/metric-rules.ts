@@ -46,7 +46,7 @@ export const freshMetric: MetricDraft = {
 /** Returns null if the definition is valid. */
 export function problemOf(draft: MetricDraft): string | null {
   if (!/^[A-Za-z][A-Za-z0-9_]{0,63}$/.test(draft.name)) {
-    return 'The name needs letters, digits and _, and a letter first.';
+    return 'The name must consist of letters, digits and _, and start with a letter.';
   }
   if (draft.event.trim() === '') return 'The metric needs a kind of event.';
   const needsField = draft.type === 'sum' || draft.type === 'mean';

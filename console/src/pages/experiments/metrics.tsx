@@ -38,14 +38,14 @@ export function MetricsPage(): ReactNode {
     >
       <Text size="sm">
         {t(
-          'What experiments can be judged by, beside completion rate, watch time, sessions and retention. A kind such as',
+          'Metrics for judging experiments, besides completion rate, watch time, sessions and retention. A kind such as',
         )}{' '}
-        <Code>custom.purchase</Code> {t('is taken from apps once a metric counts it.')}
+        <Code>custom.purchase</Code> {t('is accepted from apps once a metric counts it.')}
       </Text>
       <Show of={metrics}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty>{t('No metric of your own yet.')}</Empty>
+            <Empty>{t('No custom metrics yet.')}</Empty>
           ) : (
             <Metrics metrics={data} />
           )
@@ -134,7 +134,7 @@ function Fields({
       />
       {draft.type !== 'share' && (
         <NumberInput
-          label={draft.type === 'mean' ? t('Most for an event') : t('Most for a participant')}
+          label={draft.type === 'mean' ? t('Maximum per event') : t('Maximum per participant')}
           min={0}
           value={draft.cap}
           onChange={(value) => change({ cap: value })}
@@ -168,7 +168,7 @@ function MetricConditions({
       <Conditions
         {...shared}
         label={t('Conditions on data')}
-        description={t('All must hold. Quotes make a text of a number: "7".')}
+        description={t('All must hold. Quotes turn a number into text: "7".')}
         fields={keysOf(event.trim())}
         change={(where) => change({ where })}
       />
@@ -255,7 +255,7 @@ function Delete({ of: { id, name } }: { of: Metric }): ReactNode {
         <Stack>
           <Text size="sm">
             {t(
-              'What it has counted is removed, and custom kinds that no other metric counts are refused. Results of experiments that have ended stay.',
+              'Its counts are removed, and custom kinds that no other metric counts are rejected. Results of ended experiments are kept.',
             )}
           </Text>
           <Failed error={remove.error} />

@@ -47,7 +47,7 @@ export function ExportDestinations(): ReactNode {
       <Show of={destinations}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty>{t('No bucket yet. “New bucket” adds yours.')}</Empty>
+            <Empty>{t('No buckets yet. “New bucket” adds one.')}</Empty>
           ) : (
             <Rows destinations={data} />
           )
@@ -118,7 +118,7 @@ function NewDestination({ done }: { done: () => void }): ReactNode {
 
 const stopping = (bucket: string) => ({
   title: t('Stop pushing to {bucket}', { bucket }),
-  text: t('Files in the bucket stay. The access to it is forgotten.'),
+  text: t('Files in the bucket are kept. The credentials are deleted.'),
   action: t('Stop pushing'),
 });
 

@@ -24,13 +24,13 @@ export function ExportSchedules(): ReactNode {
       </Group>
       <Text size="sm">
         {t(
-          'Each day becomes an export once it is over. Events arrive up to 24 hours late: after 25 hours a day is complete.',
+          'Each day is exported once it is over. Events can arrive up to 24 hours late, so a day is complete after 25 hours.',
         )}
       </Text>
       <Show of={schedules}>
         {({ data }) =>
           data.length === 0 ? (
-            <Empty>{t('No schedule yet. “New schedule” makes an export of each day.')}</Empty>
+            <Empty>{t('No schedules yet. “New schedule” exports each day.')}</Empty>
           ) : (
             <Rows schedules={data} />
           )
@@ -78,7 +78,7 @@ function NewSchedule({ done }: { done: () => void }): ReactNode {
 
 const stopping = {
   title: t('Stop this schedule?'),
-  text: t('Exports that it has made stay. No further day is exported.'),
+  text: t('Its existing exports are kept. No further days are exported.'),
   action: t('Stop the schedule'),
 };
 

@@ -38,7 +38,7 @@ export function ExportsPage(): ReactNode {
       <Show of={exports}>
         {(data) =>
           data.length === 0 ? (
-            <Empty>{t('No export yet. “New export” makes one.')}</Empty>
+            <Empty>{t('No exports yet. “New export” creates one.')}</Empty>
           ) : (
             <Exports exports={data} />
           )
@@ -192,8 +192,8 @@ function End({
           {
             title: t('{label} this export?', { label }),
             text: isUnfinished(each)
-              ? t('What was written so far is removed.')
-              : t('Its file is removed, and links to it end.'),
+              ? t('Everything written so far is removed.')
+              : t('Its file is removed, and links to it stop working.'),
             action: t('{label} the export', { label }),
           },
           () => act(each.id),

@@ -38,7 +38,7 @@ export function FeedPreview(): ReactNode {
       <Group align="end">
         <TextInput
           label={t('Viewer')}
-          placeholder={t('a user id; empty: someone new')}
+          placeholder={t('a user id; empty: a new viewer')}
           miw={240}
           value={values['viewer'] ?? ''}
           onChange={(event) => change({ viewer: event.currentTarget.value })}

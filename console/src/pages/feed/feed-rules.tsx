@@ -39,14 +39,14 @@ export function FeedRules(): ReactNode {
   return (
     <Stack>
       <Group justify="space-between">
-        <Text size="sm">{t('Rules change the order that the weights make.')}</Text>
+        <Text size="sm">{t('Rules change the order that results from the weights.')}</Text>
         <Opener label={t('New rule')}>{(close) => <NewRuleForm done={close} />}</Opener>
       </Group>
       <Show of={rules}>
         {(data) =>
           data.length === 0 ? (
             <Empty>
-              {t('No rule yet: the weights alone order the feed. “New rule” makes one.')}
+              {t('No rules yet: only the weights order the feed. “New rule” creates one.')}
             </Empty>
           ) : (
             <Rules rules={data} />
@@ -126,7 +126,7 @@ function NewRuleForm({ done }: { done: () => void }): ReactNode {
 
 const removing = (rule: Rule) => ({
   title: t('Remove “{rule}”?', { rule: effectOf(rule) }),
-  text: t('Feeds are ordered without it at once.'),
+  text: t('Feeds are immediately ordered without it.'),
   action: t('Remove the rule'),
 });
 

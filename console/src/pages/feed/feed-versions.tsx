@@ -11,7 +11,7 @@ import { t } from '../../texts/texts.ts';
 
 const restoring = (version: number) => ({
   title: t('Go back to version {version}?', { version }),
-  text: t('Every feed is ordered by it at once. The present weights stay in this list.'),
+  text: t('Every feed is immediately ordered by it. The current weights stay in this list.'),
   action: t('Go back to version {version}', { version }),
 });
 
@@ -31,7 +31,7 @@ export function FeedVersions(): ReactNode {
         {(data) =>
           data.length === 0 ? (
             <Empty>
-              {t('The weights are still the defaults. Each save under “Weights” makes a version.')}
+              {t('The weights are the defaults. Each save under “Weights” creates a version.')}
             </Empty>
           ) : (
             <Table.ScrollContainer minWidth={720}>

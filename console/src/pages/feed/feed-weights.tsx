@@ -172,7 +172,7 @@ function Comparison({
     <Stack>
       <TextInput
         label={t('Viewer')}
-        placeholder={t('a user id; empty: someone new')}
+        placeholder={t('a user id; empty: a new viewer')}
         maw={280}
         value={viewer}
         onChange={(event) => change({ viewer: event.currentTarget.value })}

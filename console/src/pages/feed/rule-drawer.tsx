@@ -35,7 +35,7 @@ export function RuleDrawer({ rule, close }: { rule: Rule; close: () => void }): 
       for await (const each of api.each('/v1/ranking/rules')) {
         if (each.id === id) return { values: fieldsOf(each), tag: null };
       }
-      throw new Error('Somebody else has removed this rule.');
+      throw new Error('Someone else has removed this rule.');
     },
     write: async (changes) => {
       await api.patch('/v1/ranking/rules/{id}', { path: { id }, body: changes });

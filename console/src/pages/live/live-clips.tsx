@@ -147,10 +147,10 @@ function TimeLine({
       ) : (
         <>
           <Button variant="default" onClick={() => change({ ...span, from: position() })}>
-            {t('From the picture shown')}
+            {t('From the current frame')}
           </Button>
           <Button variant="default" onClick={() => change({ ...span, to: position() })}>
-            {t('To the picture shown')}
+            {t('To the current frame')}
           </Button>
         </>
       )}
@@ -167,13 +167,13 @@ type Result = {
 function Made({ results }: { results: readonly Result[] }): ReactNode {
   return results.map(({ index, item, error }) =>
     item === undefined ? (
-      <Alert key={index} color="red" role="alert" title={t('The clip was not made')}>
+      <Alert key={index} color="red" role="alert" title={t('The clip was not created')}>
         {error?.message}
       </Alert>
     ) : (
       <List key={index} size="sm" role="status">
         <List.Item>
-          {t('Made, and being processed:')}{' '}
+          {t('Created, and being processed:')}{' '}
           <Anchor href={`#/content/${item.id}`} underline="always">
             {item.title}
           </Anchor>

@@ -64,7 +64,7 @@ function Details({ stream }: { stream: LiveStream }): ReactNode {
       {status === 'idle' ? (
         <Text>
           {addresses.length === 0
-            ? t('This service takes no live streams: REELFEED_RTMP_PORT is 0.')
+            ? t('This service does not accept live streams: REELFEED_RTMP_PORT is 0.')
             : t('Waiting for an encoder at {rtmpUrl}.', { rtmpUrl: addresses.join(', ') })}
         </Text>
       ) : (
@@ -95,7 +95,7 @@ function Details({ stream }: { stream: LiveStream }): ReactNode {
 
 const resetting = {
   title: t('Reset the key of this stream?'),
-  text: t('The old key stops working at once: an encoder that uses it is cut off.'),
+  text: t('The old key stops working immediately: an encoder that uses it is disconnected.'),
   action: t('Reset key'),
 };
 
@@ -105,7 +105,9 @@ function Remove({ of: { id, title } }: { of: LiveStream }): ReactNode {
   });
   const question = {
     title: t('Delete “{title}”?', { title }),
-    text: t('The stream and its key are gone for good. Its item is archived, with its recording.'),
+    text: t(
+      'The stream and its key are permanently deleted. Its item is archived with its recording.',
+    ),
     action: t('Delete the stream'),
   };
   return (
@@ -173,7 +175,7 @@ function End({ of: { id, title } }: { of: LiveStream }): ReactNode {
       >
         <Stack>
           <Text size="sm">
-            {t('The encoder is cut off, and the stream cannot be started again.')}
+            {t('The encoder is disconnected, and the stream cannot be started again.')}
           </Text>
           <TextInput
             label={t('Type “end” to confirm')}

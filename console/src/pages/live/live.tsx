@@ -42,7 +42,7 @@ export function LivePage(): ReactNode {
           data.length === 0 ? (
             <Empty command="npx reelfeed live test">
               {t(
-                'No live stream yet. “New live stream” makes one; this command publishes a test picture.',
+                'No live streams yet. “New live stream” creates one; this command publishes a test picture.',
               )}
             </Empty>
           ) : (
@@ -80,7 +80,7 @@ function NewStream(): ReactNode {
             onChange={setReconnectWindow}
           />
           <NumberField
-            label={t('Viewers can go back by (seconds)')}
+            label={t('Viewers can rewind by (seconds)')}
             min={0}
             max={43_200}
             allowDecimal={false}
@@ -127,7 +127,7 @@ export function StreamAccess({
   const server = rtmpUrl ?? rtmpsUrl ?? t('the service’s RTMP port, which is off');
   const caller = srtUrl === null ? null : `${srtUrl}?streamid=${streamKey}`;
   return (
-    <Alert title={t('The stream key is shown this once: keep it')} role="status">
+    <Alert title={t('The stream key is shown only once: store it safely')} role="status">
       <Stack gap="xs">
         <Group>
           <Text size="sm">{t('Stream key')}</Text>

@@ -20,7 +20,7 @@ export function Simulcast({ of: { id, simulcastTargets, status } }: { of: LiveSt
     <Card title={t('Simulcast')}>
       <Stack>
         {simulcastTargets.length === 0 ? (
-          <Text size="sm">{t('This broadcast is passed on to no other service.')}</Text>
+          <Text size="sm">{t('This broadcast is not passed on to any other service.')}</Text>
         ) : (
           <Targets id={id} targets={simulcastTargets} />
         )}
@@ -89,7 +89,7 @@ function Remove({ id, target }: { id: string; target: Target }): ReactNode {
   );
   const question = {
     title: t('Stop passing on to “{name}”?', { name: target.name }),
-    text: t('The connection to this server ends, and its key is forgotten.'),
+    text: t('The connection to this server ends, and its key is deleted.'),
     action: t('Stop passing on'),
   };
   return (

@@ -13,7 +13,7 @@ export function StreamHealth({ of, drops }: { of: Health; drops: number }): Reac
     <Stack gap="xs">
       <Group gap="xl">
         <Text size="sm">{`${whole(Math.round(bitrate / 1_000))} kbit/s`}</Text>
-        <Text size="sm">{t('{frameRate} pictures per second', { frameRate })}</Text>
+        <Text size="sm">{t('{frameRate} frames per second', { frameRate })}</Text>
         {keyFrameInterval !== null && (
           <Text size="sm">{t('key frames every {keyFrameInterval} s', { keyFrameInterval })}</Text>
         )}
@@ -21,7 +21,10 @@ export function StreamHealth({ of, drops }: { of: Health; drops: number }): Reac
           <Text size="sm" key={name}>
             {state === 'live'
               ? t('{width} × {height}', { width: String(width), height: String(height) })
-              : t('{width} × {height}: not made', { width: String(width), height: String(height) })}
+              : t('{width} × {height}: not generated', {
+                  width: String(width),
+                  height: String(height),
+                })}
           </Text>
         ))}
         <Text size="sm">{t('{count} drop|{count} drops', { count: drops })}</Text>

@@ -73,7 +73,7 @@ export function AccountForm({
           <TextInput
             name="code"
             label={t('Code')}
-            description={t('Of your authenticator app, or a recovery code.')}
+            description={t('From your authenticator app, or a recovery code.')}
             autoComplete="one-time-code"
             required
             autoFocus
@@ -91,11 +91,11 @@ export function AccountForm({
 function Forgotten({ hasMail }: { hasMail: boolean }): ReactNode {
   return hasMail ? (
     <Anchor href="#/new-password" size="sm">
-      {t('I have forgotten my password')}
+      {t('I forgot my password')}
     </Anchor>
   ) : (
     <Text size="sm" c="dimmed">
-      {t('Forgotten your password? The operator makes a new link with')}{' '}
+      {t('Forgot your password? The operator creates a new link with')}{' '}
       <code>reelfeed people reset</code>.
     </Text>
   );

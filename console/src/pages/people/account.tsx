@@ -99,7 +99,7 @@ function Password({ account }: { account: OwnAccount }): ReactNode {
         <PasswordInput
           name="password"
           label={t('New password')}
-          description={t('At least 12 characters: four random words do.')}
+          description={t('At least 12 characters, such as four random words.')}
           autoComplete="new-password"
           minLength={12}
           required
@@ -143,13 +143,13 @@ function SecondFactor({ account }: { account: OwnAccount }): ReactNode {
       </Title>
       <Text size="sm">
         {account.hasSecondFactor
-          ? t('Signing in needs a code of your authenticator app.')
+          ? t('Signing in requires a code from your authenticator app.')
           : t(
-              'An authenticator app makes a code for each sign-in, so that a password alone is not enough.',
+              'An authenticator app generates a code for each sign-in, so that a password alone is not enough.',
             )}
       </Text>
       {codes !== undefined && (
-        <Alert title={t('Recovery codes: shown this once, each works once')} role="status">
+        <Alert title={t('Recovery codes: shown only once, and each works once')} role="status">
           <Code block>{codes.join('\n')}</Code>
           <Copy text={codes.join('\n')} label={t('Copy')} />
         </Alert>
@@ -212,7 +212,7 @@ function FirstCode({
         </Group>
         <TextInput
           name="firstCode"
-          label={t('Code of the app')}
+          label={t('Code from the app')}
           autoComplete="one-time-code"
           required
         />

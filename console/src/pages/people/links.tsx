@@ -100,7 +100,7 @@ function Accept({ token, organization, email, role, hasAccount }: Invited & { to
     <Door title={t('Join {organization}', { organization })}>
       <Text size="sm">
         {t('You are invited as')} {email}
-        {t(', with the role')} {role}.{hasAccount && t(' Sign in to the account that you have.')}
+        {t(', with the role')} {role}.{hasAccount && t(' Sign in to your existing account.')}
       </Text>
       {!hasAccount && <SingleSignOnWay />}
       <form onSubmit={submit}>
@@ -119,7 +119,7 @@ function Accept({ token, organization, email, role, hasAccount }: Invited & { to
             name="password"
             label={t('Password')}
             {...(!hasAccount && {
-              description: t('At least 12 characters: four random words do.'),
+              description: t('At least 12 characters, such as four random words.'),
             })}
             autoComplete={hasAccount ? 'current-password' : 'new-password'}
             minLength={hasAccount ? 1 : 12}
@@ -178,7 +178,7 @@ function NewPassword({ token }: { token: string }): ReactNode {
           <PasswordInput
             name="password"
             label={t('New password')}
-            description={t('At least 12 characters: four random words do.')}
+            description={t('At least 12 characters, such as four random words.')}
             autoComplete="new-password"
             minLength={12}
             required
@@ -202,7 +202,7 @@ function AskForPassword(): ReactNode {
     request.mutate(formText(event.currentTarget, 'email'));
   };
   return (
-    <Door title={t('Ask for a new password')}>
+    <Door title={t('Request a new password')}>
       {request.isSuccess ? (
         <Alert role="status">
           {t(

@@ -29,7 +29,7 @@ type Proof = { password: string; code?: string };
 /** The browser's own message about a closed dialog is for developers. */
 function readable(error: Error | null): Error | null {
   return error instanceof DOMException
-    ? new Error(t('The browser has used no passkey: the dialog was closed, or took too long.'))
+    ? new Error(t('The browser did not use a passkey: the dialog was closed or timed out.'))
     : error;
 }
 
@@ -72,7 +72,7 @@ export function Passkeys({ account }: { account: OwnAccount }): ReactNode {
       </Title>
       <Text size="sm" maw={560}>
         {t(
-          'A passkey signs in without a password: your device keeps it, and asks for your finger, face or PIN. It counts as two factors.',
+          'A passkey signs you in without a password: your device stores it, and asks for your fingerprint, face or PIN. It counts as two factors.',
         )}
       </Text>
       <List account={account} />
@@ -161,7 +161,9 @@ function Removal({
         }}
       >
         <Stack>
-          <Text size="sm">{t('It signs in no more. The device itself may go on showing it.')}</Text>
+          <Text size="sm">
+            {t('It can no longer be used to sign in. The device itself may still show it.')}
+          </Text>
           <ProofFields account={account} />
           <Failed error={remove.error} />
           <Group justify="flex-end">
@@ -202,7 +204,7 @@ function NewPasskey({ account }: { account: OwnAccount }): ReactNode {
         <TextInput
           name="passkeyName"
           label={t('Name of the passkey')}
-          placeholder={t('Such as the device that keeps it')}
+          placeholder={t('Such as the device that stores it')}
           required
           maxLength={100}
         />

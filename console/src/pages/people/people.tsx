@@ -96,7 +96,7 @@ function Member({
 }): ReactNode {
   const removing = {
     title: t('Remove {name}?', { name }),
-    text: t('The sessions of this person in this organization end at once.'),
+    text: t('The sessions of this person in this organization end immediately.'),
     action: t('Remove the person'),
   };
   return (
@@ -157,10 +157,7 @@ function Invitations(): ReactNode {
       </form>
       <Failed error={create.error ?? withdraw.error} />
       {made !== undefined && (
-        <Alert
-          title={t('The link is shown this once, and works once, within a week')}
-          role="status"
-        >
+        <Alert title={t('The link is shown only once, and works once within a week')} role="status">
           <Group>
             <Code style={{ overflowWrap: 'anywhere' }}>{made.url}</Code>
             <Copy text={made.url} label={t('Copy')} />

@@ -73,7 +73,7 @@ export function SessionTable({
                 </Button>{' '}
                 {onEndAll !== undefined && (
                   <Button size="compact-sm" variant="default" onClick={() => onEndAll(person.id)}>
-                    {t('End all of this person')}
+                    {t('End all sessions of this person')}
                   </Button>
                 )}
               </Table.Td>

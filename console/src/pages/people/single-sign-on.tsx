@@ -30,14 +30,14 @@ export function SingleSignOnButton({ name }: SingleSignOn): ReactNode {
 
 const texts: Readonly<Record<string, string>> = {
   SINGLE_SIGN_ON_STATE: t(
-    'This sign-in was not started in this browser, was already used, or took more than ten minutes. Begin again.',
+    'This sign-in was not started in this browser, was already used, or took more than ten minutes. Start again.',
   ),
-  SINGLE_SIGN_ON_REFUSED: t('The provider has refused the sign-in, or it was broken off there.'),
-  SINGLE_SIGN_ON_UNREACHABLE: t('The provider does not answer as it should. Try again later.'),
+  SINGLE_SIGN_ON_REFUSED: t('The provider rejected the sign-in, or it was cancelled there.'),
+  SINGLE_SIGN_ON_UNREACHABLE: t('The provider does not respond as expected. Try again later.'),
   SINGLE_SIGN_ON_INVALID: t(
-    'What the provider sent is not valid. The log of the service says more.',
+    'The response of the provider is not valid. See the log of the service for details.',
   ),
-  SINGLE_SIGN_ON_EMAIL: t('The provider names no email address that it has verified.'),
+  SINGLE_SIGN_ON_EMAIL: t('The provider returned no verified email address.'),
   SINGLE_SIGN_ON_DOMAIN: t('Addresses of this domain cannot sign in here.'),
   SINGLE_SIGN_ON_ROLE: t('None of your groups has a role here. Ask your administrator.'),
   SINGLE_SIGN_ON_ACCOUNT: t(

@@ -33,7 +33,9 @@ export function Who({ organization }: { organization: string }): ReactNode {
   );
 }
 
-/** Nothing of the previous organization may remain in any tab, neither visible nor in memory. */
+/**
+ * Nothing of the previous organization may remain in any tab, neither on the page nor in memory.
+ */
 async function switchTo(organizationId: string): Promise<void> {
   await askAccount('POST', '/organization', { organizationId });
   tellOtherTabs('begun');

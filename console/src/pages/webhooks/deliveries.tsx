@@ -50,7 +50,7 @@ export function Deliveries({ id }: { id: string }): ReactNode {
         {(data) =>
           data.length === 0 ? (
             <Empty command={`npx reelfeed webhooks trigger content.ready ${id}`}>
-              {t('No delivery. “Send a test” makes one, and so does:')}
+              {t('No deliveries. “Send a test” creates one, and so does:')}
             </Empty>
           ) : (
             <Stack gap={4}>
@@ -193,8 +193,8 @@ function Detail({ webhookId, deliveryId }: { webhookId: string; deliveryId: stri
                   {attempt.response !== null && attempt.response !== '' && (
                     <Code block>{attempt.response}</Code>
                   )}
-                  <Headers title={t('Headers of the request')} headers={attempt.requestHeaders} />
-                  <Headers title={t('Headers of the answer')} headers={attempt.responseHeaders} />
+                  <Headers title={t('Request headers')} headers={attempt.requestHeaders} />
+                  <Headers title={t('Response headers')} headers={attempt.responseHeaders} />
                 </Timeline.Item>
               ))}
               {data.nextAttemptAt !== undefined && (
@@ -226,7 +226,7 @@ function Detail({ webhookId, deliveryId }: { webhookId: string; deliveryId: stri
         )}
       </Show>
       <Failed error={retry.error} />
-      {retry.isSuccess && <Alert role="status">{t('It is sent again.')}</Alert>}
+      {retry.isSuccess && <Alert role="status">{t('It is being sent again.')}</Alert>}
     </Stack>
   );
 }

@@ -155,7 +155,7 @@ function HeaderFields(): ReactNode {
     <Textarea
       name="headers"
       label={t('Headers, one on each line')}
-      description={t('They replace all present ones, and are kept encrypted.')}
+      description={t('They replace all existing ones, and are stored encrypted.')}
       placeholder="Authorization: Bearer …"
       required
       autosize

@@ -18,7 +18,7 @@ export function Catalogue(): ReactNode {
   const question = (event: Kind) => ({
     title: t('Make up “{event}”?', { event }),
     text: t('Every webhook that has subscribed to it receives it, with sample data.'),
-    action: t('Make it up'),
+    action: t('Send the sample'),
   });
   return (
     <details>
@@ -58,7 +58,7 @@ export function Catalogue(): ReactNode {
                     loading={trigger.isPending}
                     onClick={() => askThen(question(event), () => trigger.mutate(event))}
                   >
-                    {t('Make one up…')}
+                    {t('Send a sample…')}
                   </Button>
                 </Stack>
               </details>
@@ -94,7 +94,7 @@ export function RecentEvents(): ReactNode {
       <Checkbox
         size="xs"
         pt="xs"
-        label={t('Changes of the audit log, too')}
+        label={t('Include changes of the audit log')}
         checked={hasAudit}
         onChange={(input) => setHasAudit(input.currentTarget.checked)}
       />

@@ -70,7 +70,7 @@ function NewForwarding({ webhookId }: { webhookId: string }): ReactNode {
 const stopping = (names: string) => ({
   title: t('Stop forwarding {names}', { names }),
   text: t(
-    'Events that have not been sent yet are not sent. A new forwarding begins at its own start.',
+    'Events that have not been sent yet are dropped. A new forwarding begins at its own start.',
   ),
   action: t('Stop forwarding'),
 });

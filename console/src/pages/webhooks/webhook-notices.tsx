@@ -13,7 +13,7 @@ export function WebhookNotices(): ReactNode {
   );
   if (failing.length === 0) return null;
   return (
-    <Alert color="red" title={t('Webhooks that need you')} role="status">
+    <Alert color="red" title={t('Webhooks that need attention')} role="status">
       <Stack gap={4}>
         {failing.map(({ id, url, disabledReason, failingSince }) => (
           <Anchor key={id} href={`#/webhooks/${id}`} underline="always" size="sm">

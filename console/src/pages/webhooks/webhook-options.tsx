@@ -59,7 +59,7 @@ function FilterFields({
       <Conditions
         label={t('Filter')}
         description={t(
-          'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".',
+          'Conditions on the data of its events; all must hold. Quotes turn a number into text: "7".',
         )}
         grammar={filterGrammar}
         initial={webhook?.filter ?? null}
@@ -93,7 +93,7 @@ export function OptionFields({
         <TextInput
           name="retrySchedule"
           label={t('Attempts after seconds')}
-          placeholder={t('as the service has it, or 0, 60, 300')}
+          placeholder={t('default of the service, or 0, 60, 300')}
           defaultValue={webhook?.retrySchedule?.join(', ') ?? ''}
         />
         <TextInput
@@ -106,7 +106,7 @@ export function OptionFields({
         />
         <NativeSelect
           name="rotationOverlap"
-          label={t('A replaced secret counts for')}
+          label={t('A replaced secret is valid for')}
           data={isListed ? overlaps : [...overlaps, other]}
           defaultValue={overlap}
         />
@@ -131,7 +131,7 @@ export function OptionFields({
         <TextInput name="customer" label={t('Customer')} defaultValue={webhook?.customer ?? ''} />
         <TextInput
           name="notify"
-          label={t('Mail addresses for notices')}
+          label={t('Email addresses for notices')}
           placeholder="ops@example.com, …"
           defaultValue={webhook?.notify.join(', ') ?? ''}
         />

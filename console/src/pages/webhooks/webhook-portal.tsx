@@ -29,7 +29,7 @@ export function PortalLinks({ customer }: { customer: string }): ReactNode {
       {made !== undefined && (
         <Alert
           title={t(
-            'Whoever has this link may look after the webhooks for an hour, or until you revoke it',
+            'Anyone with this link can manage the webhooks for an hour, or until you revoke it',
           )}
           role="status"
         >

@@ -14,7 +14,7 @@ export function Receiver(): ReactNode {
     <details>
       <summary>
         <Text size="sm" component="span">
-          {t('A receiver to copy')}
+          {t('Example receiver')}
         </Text>
       </summary>
       <Group justify="space-between" py="xs">

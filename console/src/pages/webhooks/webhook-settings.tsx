@@ -22,14 +22,14 @@ const labels: Partial<Record<keyof Fields, string>> = {
   url: 'URL',
   events: 'Events',
   description: t('Description'),
-  rateLimit: 'Sends a second',
+  rateLimit: 'Sends per second',
   filter: 'Filter',
   retrySchedule: 'Attempts after seconds',
   timeout: 'Time-out',
   orderedBy: 'Order',
   signature: 'Signature',
   payloadVersion: 'Payload version',
-  rotationOverlap: 'A replaced secret counts for',
+  rotationOverlap: 'A replaced secret is valid for',
   customer: 'Customer',
   notify: 'Mail addresses',
 };
@@ -145,7 +145,7 @@ function MainFields({ draft }: { draft: Draft<Fields> }): ReactNode {
         onChange={(event) => draft.change({ description: event.currentTarget.value || null })}
       />
       <TextInput
-        label={t('Sends a second (empty: any)')}
+        label={t('Sends per second (empty: unlimited)')}
         type="number"
         min={1}
         max={10_000}

@@ -132,7 +132,7 @@ function Actions({
 const replacing = {
   title: t('Replace the secret?'),
   text: t(
-    'Deliveries are signed with the old and the new secret for a while, so your receiver can change over.',
+    'Deliveries are signed with the old and the new secret for a while, so that your receiver can switch.',
   ),
   action: t('Replace the secret'),
 };
@@ -144,7 +144,7 @@ const removing = {
 
 function NewSecret({ secret }: { secret: string }): ReactNode {
   return (
-    <Alert title={t('The new secret is shown this once: keep it')}>
+    <Alert title={t('The new secret is shown only once: store it safely')}>
       <Group>
         <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
         <Copy text={secret} label={t('Copy')} />
@@ -164,8 +164,8 @@ function OldSecret({ endsAt }: { endsAt: string }): ReactNode {
   return (
     <Text size="sm">
       {left === 0
-        ? t('The old secret no longer counts.')
-        : t('The old secret counts for another {clock}.', { clock })}
+        ? t('The old secret is no longer valid.')
+        : t('The old secret is valid for another {clock}.', { clock })}
     </Text>
   );
 }
@@ -238,7 +238,7 @@ function Recover({ webhook: { id, failingSince } }: { webhook: Webhook }): React
           {t('Resend failed deliveries')}
         </Button>
         <Button type="submit" value="replay" variant="default" loading={replay.isPending}>
-          {t('Send what it has missed')}
+          {t('Send missed events')}
         </Button>
       </Group>
       <Failed error={recover.error ?? replay.error} />

@@ -51,7 +51,9 @@ export function WebhooksPage(): ReactNode {
         {(data) =>
           data.length === 0 ? (
             <Empty command="npx reelfeed webhooks listen --forward http://localhost:3000/hook">
-              {t('No webhook yet. “New webhook” makes one; this shows events on your own machine:')}
+              {t(
+                'No webhooks yet. “New webhook” creates one; this shows events on your own machine:',
+              )}
             </Empty>
           ) : (
             <Webhooks webhooks={data} />
@@ -132,7 +134,7 @@ function NewWebhookForm(): ReactNode {
 
 function MadeSecret({ secret }: { secret: string }): ReactNode {
   return (
-    <Alert title={t('The secret is shown this once: keep it')} role="status">
+    <Alert title={t('The secret is shown only once: store it safely')} role="status">
       <Stack gap="xs">
         <Group>
           <Code style={{ overflowWrap: 'anywhere' }}>{secret}</Code>
@@ -184,7 +186,7 @@ export function Health({ webhook }: { webhook: Webhook }): ReactNode {
   const word =
     status === 'disabled'
       ? disabledReason === 'failing'
-        ? 'disabled: it failed too long'
+        ? 'disabled: it failed for too long'
         : 'disabled'
       : failingSince !== null
         ? `failing since ${moment(failingSince)}`

@@ -7,14 +7,14 @@ export const administration = {
     'Nichts passt. Jede Änderung durch eine Person, einen Schlüssel oder die Befehlszeile steht hier.',
   '. Stored:': '. Gespeichert:',
   'A minute': 'Je Minute',
-  'A new key is made and shown once. The old one keeps working for an hour.':
+  'A new key is created and shown once. The old one keeps working for an hour.':
     'Ein neuer Schlüssel wird erstellt und einmal gezeigt. Der alte gilt noch eine Stunde.',
-  'A permanent deletion removes an item at once, and its files and events in the background. An entry stays for 30 days after that.':
+  'A permanent deletion removes an item immediately, and its files and events in the background. Its entry is kept for another 30 days.':
     'Endgültiges Löschen entfernt einen Inhalt sofort, seine Dateien und Ereignisse im Hintergrund. Ein Eintrag bleibt danach 30 Tage.',
   Answers: 'Antworten',
-  'Apps fall back to what they do without it, at once.':
+  'Apps immediately behave as they do without it.':
     'Apps verhalten sich sofort so, wie sie es ohne ihn tun.',
-  'At most {rateLimit} requests a minute': 'Höchstens {rateLimit} Anfragen je Minute',
+  'At most {rateLimit} requests per minute': 'Höchstens {rateLimit} Anfragen je Minute',
   'Begins with': 'Beginnt mit',
   Complete: 'Fertig',
   'Create key': 'Schlüssel erstellen',
@@ -23,38 +23,38 @@ export const administration = {
   Deleted: 'Gelöscht',
   'Edit {key}': '{key} bearbeiten',
   'Ends (empty: never)': 'Endet (leer: nie)',
-  'Enter the user id that your app sends with its events. You see what this viewer gets, and can erase what is kept of them.':
+  'Enter the user id that your app sends with its events to see what this viewer gets, or to erase their data.':
     'Geben Sie die Nutzer-ID ein, die Ihre App mit Ereignissen sendet. Sie sehen, was dieser Zuschauer bekommt, und können löschen, was über ihn gespeichert ist.',
   'Erase permanently': 'Endgültig löschen',
   'Erase this viewer…': 'Diesen Zuschauer löschen…',
   'Erase “{userId}”?': '„{userId}“ löschen?',
   Erasure: 'Löschung',
   'Errors of the service (500 and above)': 'Fehler des Dienstes (ab 500)',
-  'Everything that uses it is refused at once. This cannot be undone.':
+  'Requests with it are rejected immediately. This cannot be undone.':
     'Alles, was ihn benutzt, wird sofort abgewiesen. Das lässt sich nicht rückgängig machen.',
   'Failures (400 and above)': 'Fehlschläge (ab 400)',
   Flags: 'Schalter',
   'Free disk space': 'Freier Speicherplatz',
-  'It counts like those of your app. “Live” on the overview shows it arrive.':
+  'It counts like the events of your app. “Live” on the overview shows it arriving.':
     'Es zählt wie die Ihrer App. „Live“ in der Übersicht zeigt, wie es eintrifft.',
   Key: 'Schlüssel',
   Kind: 'Art',
   'Last used': 'Zuletzt benutzt',
-  'Long videos play while the rest of them is processed':
+  'Long videos play while the rest is being processed':
     'Lange Videos spielen, während der Rest verarbeitet wird',
   'Look up': 'Nachschlagen',
   'Memory of this process': 'Arbeitsspeicher dieses Prozesses',
   'Name of the viewer key': 'Name des Zuschauerschlüssels',
   'Name of the {noun}': 'Name: {noun}',
-  'New items are protected: they play with a playback token alone':
+  'New items are protected: they play only with a playback token':
     'Neue Inhalte sind geschützt: Sie spielen nur mit einem Wiedergabe-Token',
   'No job is waiting, running or failed.': 'Kein Auftrag wartet, läuft oder ist fehlgeschlagen.',
-  'No key yet.': 'Noch kein Schlüssel.',
+  'No keys yet.': 'Noch kein Schlüssel.',
   'No rate limit of its own': 'Keine eigene Ratengrenze',
-  'No request yet. One appears here some seconds after it was answered.':
+  'No requests yet. They appear here a few seconds after they are answered.':
     'Noch keine Anfrage. Eine erscheint hier einige Sekunden nach ihrer Antwort.',
   'No setting, no flag, no experiment.': 'Keine Einstellung, kein Schalter, kein Experiment.',
-  'Nobody has asked for an erasure of this viewer.':
+  'No erasure of this viewer has been requested.':
     'Niemand hat die Löschung dieses Zuschauers verlangt.',
   'Nothing has been permanently deleted.': 'Nichts wurde endgültig gelöscht.',
   'Origins such as https://app.example.com. None: pages of every origin.':
@@ -70,7 +70,7 @@ export const administration = {
   'Replace the key': 'Schlüssel ersetzen',
   'Replace “{name}”?': '„{name}“ ersetzen?',
   Request: 'Anfrage',
-  'Requests a minute (empty: any)': 'Anfragen je Minute (leer: beliebig)',
+  'Requests per minute (empty: unlimited)': 'Anfragen je Minute (leer: beliebig)',
   'Requests of a key': 'Anfragen eines Schlüssels',
   Resource: 'Ressource',
   'Revoke the key': 'Schlüssel widerrufen',
@@ -85,13 +85,13 @@ export const administration = {
   'Send an event': 'Ein Ereignis senden',
   'Send the event': 'Ereignis senden',
   'Show the last erasure': 'Letzte Löschung zeigen',
-  'Signatures made with it count no longer. This cannot be undone.':
+  'Signatures made with it are no longer valid. This cannot be undone.':
     'Damit erstellte Signaturen gelten nicht mehr. Das lässt sich nicht rückgängig machen.',
-  'Somebody else has changed “{key}”': 'Jemand anderes hat „{key}“ geändert',
+  'Someone else has changed “{key}”': 'Jemand anderes hat „{key}“ geändert',
   'Statistics behind the event log': 'Statistiken hinter dem Ereignisprotokoll',
   'The events of this viewer and everything derived from them are permanently removed. Counts stay. Existing backups keep the events until they expire.':
     'Die Ereignisse dieses Zuschauers und alles daraus Abgeleitete werden endgültig entfernt. Zählungen bleiben. Vorhandene Sicherungen behalten die Ereignisse, bis sie ablaufen.',
-  'The key is shown this once: keep it':
+  'The key is shown only once: store it safely':
     'Der Schlüssel wird nur dieses Mal gezeigt: Bewahren Sie ihn auf',
   'The old key keeps working for an hour.': 'Der alte Schlüssel gilt noch eine Stunde.',
   'Their feed': 'Sein Feed',
@@ -105,18 +105,18 @@ export const administration = {
   'Web pages that may upload and use publishable keys':
     'Webseiten, die hochladen und öffentliche Schlüssel benutzen dürfen',
   'What this viewer gets': 'Was dieser Zuschauer bekommt',
-  'Your server signs the ids of its users with such a key, so that nobody can act as somebody else.':
+  'Your server signs the ids of its users with such a key, so that nobody can impersonate another user.':
     'Ihr Server signiert mit einem solchen Schlüssel die IDs seiner Nutzer, damit niemand als ein anderer auftreten kann.',
   'Yours:': 'Ihres:',
   revoked: 'widerrufen',
   'true, or any JSON': 'true oder beliebiges JSON',
-  '{leftOut} more requests of busy seconds were not kept.':
+  '{leftOut} more requests in busy seconds were not recorded.':
     '{leftOut} weitere Anfragen belebter Sekunden wurden nicht aufbewahrt.',
-  ' Moments from {first} to {last} can be restored.':
+  ' Any time from {first} to {last} can be restored.':
     ' Zeitpunkte von {first} bis {last} lassen sich wiederherstellen.',
   'A backup every {setting}, kept for {setting2}; a drill every {setting3}.':
     'Alle {setting} eine Sicherung, aufbewahrt für {setting2}; alle {setting3} eine Probe.',
-  'The service takes no backups by itself: set REELFEED_BACKUP_TO.':
+  'Automatic backups are off. Set REELFEED_BACKUP_TO to enable them.':
     'Der Dienst sichert nicht von selbst: Setzen Sie REELFEED_BACKUP_TO.',
   "curl '{serviceAddress}'": "curl '{serviceAddress}'",
   Changes: 'Änderungen',

@@ -2,29 +2,29 @@ export const analytics = {
   ' Last: {moment}.': ' Zuletzt: {moment}.',
   '30 days': '30 Tage',
   '90 days': '90 Tage',
-  'A dash: that day is not over yet.': 'Ein Strich: Dieser Tag ist noch nicht vorbei.',
+  'A dash means that the day is not over yet.': 'Ein Strich: Dieser Tag ist noch nicht vorbei.',
   'All items': 'Alle Inhalte',
   'All numbers by one or two dimensions, such as country and device.':
     'Alle Zahlen nach einer oder zwei Dimensionen, etwa Land und Gerät.',
   'And by': 'Und nach',
   Answer: 'Antwort',
   App: 'App',
-  'Averages over the weekdays of the range. A dash: no such weekday has begun, or the filter has no sessions.':
+  'Averages over the weekdays of the range. A dash means that no such weekday has begun, or that the filter has no sessions.':
     'Mittelwerte über die Wochentage des Zeitraums. Ein Strich: Noch kein solcher Wochentag hat begonnen, oder der Filter hat keine Sitzungen.',
-  'Back after so many days, all cohorts': 'Zurück nach so vielen Tagen, alle Kohorten',
+  'Returned after this many days, all cohorts': 'Zurück nach so vielen Tagen, alle Kohorten',
   'Bars of': 'Balken',
   'Break-downs': 'Aufschlüsselung',
   'By codec': 'Nach Codec',
   'By rendition': 'Nach Qualitätsstufe',
   'Choose a day to see its items.': 'Wählen Sie einen Tag, um seine Inhalte zu sehen.',
   Code: 'Code',
-  'Compare with the period before': 'Mit dem Zeitraum davor vergleichen',
+  'Compare with the previous period': 'Mit dem Zeitraum davor vergleichen',
   'Create alert': 'Warnung erstellen',
   Custom: 'Eigener',
   'Device (empty: all)': 'Gerät (leer: alle)',
   Dimension: 'Dimension',
   Direction: 'Richtung',
-  'Each hour is judged some minutes after its end. Webhooks that subscribe to analytics.alert are told when an alert opens, and when it is resolved.':
+  'Each hour is evaluated a few minutes after it ends. Webhooks subscribed to analytics.alert are notified when an alert opens and when it is resolved.':
     'Jede Stunde wird einige Minuten nach ihrem Ende beurteilt. Webhooks, die analytics.alert abonnieren, erfahren, wenn eine Warnung beginnt und endet.',
   Engagement: 'Beteiligung',
   'Error rate': 'Fehlerrate',
@@ -42,25 +42,25 @@ export const analytics = {
   Hours: 'Stunden',
   'How many people watch, on how many days they come, and how many of them react.':
     'Wie viele Menschen zusehen, an wie vielen Tagen sie kommen und wie viele reagieren.',
-  'How well it plays: time to the first frame, stalls and errors.':
+  'Playback quality: time to the first frame, stalls and errors.':
     'Wie gut es spielt: Zeit bis zum ersten Bild, Stocken und Fehler.',
   Impressions: 'Einblendungen',
   'In 30 days': 'In 30 Tagen',
   'In 7 days': 'In 7 Tagen',
   'It has not been opened in the last 90 days.':
     'Sie wurde in den letzten 90 Tagen nicht ausgelöst.',
-  'It would have opened {times}. {hoursJudged} hours were judged, {hoursUnknown} had too little data.':
+  'It would have opened {times}. {hoursJudged} hours were evaluated, {hoursUnknown} had too little data.':
     'Sie wäre {times} ausgelöst worden. {hoursJudged} Stunden wurden beurteilt, {hoursUnknown} hatten zu wenige Daten.',
-  'Items that changed most against as many days before. A day that is not over is left out.':
+  'Items that changed most compared with the previous period. An incomplete day is left out.':
     'Inhalte mit der größten Änderung gegenüber ebenso vielen Tagen davor. Ein Tag, der noch läuft, zählt nicht.',
   'Last hour': 'Letzte Stunde',
-  'Least data in an hour': 'Mindestdaten in einer Stunde',
+  'Minimum data per hour': 'Mindestdaten in einer Stunde',
   'Left before the start': 'Vor dem Start verlassen',
   'Length of a session': 'Länge einer Sitzung',
   Liked: 'Mit Like',
   'Liked, shared or saved': 'Mit Like, geteilt oder gespeichert',
   Likes: 'Likes',
-  'Likes taken back': 'Zurückgenommene Likes',
+  'Likes withdrawn': 'Zurückgenommene Likes',
   Measure: 'Maß',
   'Most played': 'Am meisten gespielt',
   Movers: 'Auf- und Absteiger',
@@ -68,7 +68,7 @@ export const analytics = {
   'New and returning viewers': 'Neue und wiederkehrende Zuschauer',
   'New viewers': 'Neue Zuschauer',
   'Nobody has watched anything in this period.': 'In diesem Zeitraum hat niemand etwas gesehen.',
-  'Of those who came for the first time: how many are back after so many days.':
+  'How many new viewers return after a number of days.':
     'Von denen, die zum ersten Mal kamen: wie viele nach so vielen Tagen zurück sind.',
   'Open the feed': 'Feed öffnen',
   Opened: 'Ausgelöst',
@@ -86,7 +86,7 @@ export const analytics = {
   'Sort by {text}': 'Nach {text} sortieren',
   Sources: 'Quellen',
   'Stalled and failed': 'Gestockt und fehlgeschlagen',
-  'Stalls an hour': 'Stocken je Stunde',
+  'Stalls per hour': 'Stocken je Stunde',
   Stickiness: 'Bindung',
   'Swiped away': 'Weggewischt',
   'The hours of the week in which viewers watch.':
@@ -96,12 +96,12 @@ export const analytics = {
   'Time to the first frame': 'Zeit bis zum ersten Bild',
   'Time to the first frame (p95)': 'Zeit bis zum ersten Bild (p95)',
   Today: 'Heute',
-  'Try on the last 14 days': 'An den letzten 14 Tagen ausprobieren',
+  'Test on the last 14 days': 'An den letzten 14 Tagen ausprobieren',
   'Version of the app (empty: all)': 'Version der App (leer: alle)',
   'Videos in a session': 'Videos je Sitzung',
   'Waiting for the next event.': 'Wartet auf das nächste Ereignis.',
   'Watch time in a session': 'Wiedergabezeit je Sitzung',
-  'What was watched, and how. Archived items are in it.':
+  'What was watched, and how. Includes archived items.':
     'Was gesehen wurde und wie. Archivierte Inhalte sind dabei.',
   'When it is': 'Wenn sie ist',
   'Where viewers come from, by the entry point that the app names.':
@@ -118,29 +118,29 @@ export const analytics = {
   'nothing else': 'nichts weiter',
   'nothing to compare with': 'kein Vergleich',
   'share of viewers': 'Anteil der Zuschauer',
-  'the period before': 'Zeitraum davor',
+  'the previous period': 'Zeitraum davor',
   'this period': 'dieser Zeitraum',
   'time stalled': 'Zeit im Stocken',
-  'to the period before': 'zum Zeitraum davor',
+  'from the previous period': 'zum Zeitraum davor',
   '{about} Days are those of {timeZone}.': '{about} Tage sind die von {timeZone}.',
   '{at}: {state}, {value}. Value: {describeLast}': '{at}: {state}, {value}. Wert: {describeLast}',
   '{count} row. A name opens the items behind it.|{count} rows. A name opens the items behind it.':
     '{count} Zeile. Ein Name öffnet die Inhalte dahinter.|{count} Zeilen. Ein Name öffnet die Inhalte dahinter.',
   '{metric} by': '{metric} nach',
   '{share} finished': '{share} zu Ende',
-  '{value} in the period before': '{value} im Zeitraum davor',
-  'A report with its query, under a name. On its schedule it is made once for each due time, and mailed or told to webhooks that subscribe to analytics.report.':
+  '{value} in the previous period': '{value} im Zeitraum davor',
+  'A report and its query, saved under a name. On a schedule, it runs once at each due time and is mailed, or sent to webhooks subscribed to analytics.report.':
     'Ein Bericht mit seiner Abfrage, unter einem Namen. Nach seinem Zeitplan wird er zu jedem Termin einmal erstellt und per E-Mail verschickt oder Webhooks gemeldet, die analytics.report abonniert haben.',
-  'Anybody who has a link can read the report. It works for 30 days.':
+  'Anyone with a link can read the report. Links work for 30 days.':
     'Jeder, der einen Link hat, kann den Bericht lesen. Er gilt 30 Tage.',
   'By the minute': 'Nach Minuten',
   'Copy the link': 'Link kopieren',
   Days: 'Tage',
   'Delete {name}?': '{name} löschen?',
   'Every day at 7:00': 'Täglich um 7:00',
-  'Everything counted until {asOf}.': 'Gezählt bis {asOf}.',
-  'It has not been made yet.': 'Er wurde noch nicht erstellt.',
-  'Its runs and links go with it.': 'Seine Läufe und Links gehen mit ihm verloren.',
+  'Counted up to {asOf}.': 'Gezählt bis {asOf}.',
+  'It has not run yet.': 'Er wurde noch nicht erstellt.',
+  'Its runs and links are deleted too.': 'Seine Läufe und Links gehen mit ihm verloren.',
   'Last 28 days': 'Letzte 28 Tage',
   'Last 7 days': 'Letzte 7 Tage',
   'Last 90 days': 'Letzte 90 Tage',
@@ -148,13 +148,13 @@ export const analytics = {
   'Last week, from Monday': 'Letzte Woche, ab Montag',
   'Links to {name}': 'Links zu {name}',
   'Mail to (empty: nobody)': 'E-Mail an (leer: niemand)',
-  'Make a link': 'Link erstellen',
+  'Create a link': 'Link erstellen',
   'Mondays at 7:00': 'Montags um 7:00',
   Next: 'Nächster Lauf',
-  'No report is saved yet. The form above saves one.':
+  'No saved reports yet. Save one with the form above.':
     'Noch kein Bericht gespeichert. Das Formular darüber speichert einen.',
   'On the first at 7:00': 'Am Ersten um 7:00',
-  'Only when asked': 'Nur auf Verlangen',
+  'Only on request': 'Nur auf Verlangen',
   Rising: 'Im Kommen',
   'Runs of {name}': 'Läufe von {name}',
   'Save report': 'Bericht speichern',
@@ -168,7 +168,7 @@ export const analytics = {
   paused: 'angehalten',
   '{startDate} to {endDate}: {value}, {createdAt}':
     '{startDate} bis {endDate}: {value}, {createdAt}',
-  'Nobody is told any more, and its history goes with it.':
+  'Nobody is notified any more, and its history is deleted.':
     'Niemand wird mehr benachrichtigt, und ihr Verlauf geht mit ihr verloren.',
   'Delete the alert': 'Warnung löschen',
 };

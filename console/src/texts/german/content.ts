@@ -1,21 +1,21 @@
 export const content = {
-  ', or upload one by the API:': 'oder laden Sie einen über die API hoch:',
+  ', or upload one with the API:': 'oder laden Sie einen über die API hoch:',
   ', {count} selected': ', {count} ausgewählt',
-  'A line each: the address, and after a space the title.':
+  'One per line: the address, then a space and the title.':
     'Je Zeile eine Adresse und nach einem Leerzeichen der Titel.',
-  'A time is written as 00:01:23.500.': 'Eine Zeit wird als 00:01:23.500 geschrieben.',
+  'Times have the form 00:01:23.500.': 'Eine Zeit wird als 00:01:23.500 geschrieben.',
   'Add a caption': 'Untertitel hinzufügen',
   'Add a key': 'Feld hinzufügen',
   'Add a video': 'Video hinzufügen',
   'Add captions': 'Untertitelspur hinzufügen',
   'Add images': 'Bilder hinzufügen',
   'Add tags': 'Schlagwörter hinzufügen',
-  'Against similar items': 'Im Vergleich mit ähnlichen Inhalten',
+  'Compared with similar items': 'Im Vergleich mit ähnlichen Inhalten',
   'All shown': 'Alle angezeigten',
   Archive: 'Archivieren',
   'Archived {archivedAt}': 'Archiviert {archivedAt}',
   'At most {maxAtOnce} at once.': 'Höchstens {maxAtOnce} auf einmal.',
-  'Author (empty: as it is)': 'Autor (leer: unverändert)',
+  'Author (empty: unchanged)': 'Autor (leer: unverändert)',
   'Bulk job': 'Massenauftrag',
   'Bulk jobs': 'Massenaufträge',
   'Caption {number}': 'Untertitel {number}',
@@ -45,11 +45,11 @@ export const content = {
   'Import {count} videos': '{count} Videos importieren',
   'It holds': 'Es enthält',
   'It is empty. Add something below.': 'Es ist leer. Fügen Sie unten etwas hinzu.',
-  'It is in no feed and in no list. Restored, it comes back unpublished. Its files are removed when the time for archived items is over.':
+  'It is in no feed and no list. Restoring it leaves it unpublished. Its files are removed when the retention time of archived items ends.':
     'Er ist in keinem Feed und in keiner Liste. Wiederhergestellt ist er unveröffentlicht. Seine Dateien werden entfernt, wenn die Frist für archivierte Inhalte abläuft.',
   'It plays for others once it is ready, published, and public or unlisted.':
     'Für andere spielt er, sobald er fertig, veröffentlicht und öffentlich oder nicht gelistet ist.',
-  'Its first {value} against those of {similarItems} similar items.':
+  'Its first {value} compared with those of {similarItems} similar items.':
     'Die ersten {value} gegen die von {similarItems} ähnlichen Inhalten.',
   'Key {name}': 'Feld {name}',
   Label: 'Bezeichnung',
@@ -62,15 +62,15 @@ export const content = {
   'New {name}': 'Neu: {name}',
   'No captions yet. Choose a WebVTT or SubRip file above.':
     'Noch keine Untertitel. Wählen Sie oben eine WebVTT- oder SubRip-Datei.',
-  'No item has a schedule yet. Give one “In the feed from” or “In the feed until” on its page.':
+  'No item has a schedule yet. Set “In the feed from” or “In the feed until” on the page of an item.':
     'Noch kein Inhalt hat einen Zeitplan. Geben Sie einem auf seiner Seite „Im Feed ab“ oder „Im Feed bis“.',
   'No item has failed.': 'Kein Inhalt ist fehlgeschlagen.',
   'No item matches. Drop a video above,': 'Kein Inhalt passt. Ziehen Sie oben ein Video hinein,',
-  'No other item in the feed is like it.': 'Kein anderer Inhalt im Feed ist ihm ähnlich.',
+  'The feed has no similar items.': 'Kein anderer Inhalt im Feed ist ihm ähnlich.',
   'No video has been uploaded yet.': 'Noch kein Video hochgeladen.',
   'Nobody has played it yet.': 'Noch niemand hat ihn abgespielt.',
   'Nobody has seen it in the last 30 days.': 'Niemand hat ihn in den letzten 30 Tagen gesehen.',
-  'Only the newest {count} items are looked at.':
+  'Only the newest {count} items are included.':
     'Nur die neuesten {count} Inhalte werden betrachtet.',
   Operation: 'Vorgang',
   'Over 100 % where viewers watch again. The band is the middle half of {count} similar item.|Over 100 % where viewers watch again. The band is the middle half of {count} similar items.':
@@ -78,17 +78,16 @@ export const content = {
   'Over 100 % where viewers watch again. There are too few similar items to compare with.':
     'Über 100 %, wo Zuschauer noch einmal sehen. Für einen Vergleich gibt es zu wenige ähnliche Inhalte.',
   Picture: 'Bild',
-  'Place among all': 'Platz unter allen',
-  'Place for the author': 'Platz beim Autor',
+  'Rank among all': 'Platz unter allen',
+  'Rank for the author': 'Platz beim Autor',
   'Player: {title}': 'Player: {title}',
   'Plays by day': 'Wiedergaben nach Tag',
   'Progress of processing': 'Fortschritt der Verarbeitung',
   'Progress of the job': 'Fortschritt des Auftrags',
-  'Protected: plays with a playback token alone':
-    'Geschützt: spielt nur mit einem Wiedergabe-Token',
+  'Protected: plays only with a playback token': 'Geschützt: spielt nur mit einem Wiedergabe-Token',
   Publish: 'Veröffentlichen',
   Published: 'Veröffentlicht',
-  'Put one of your public keys in the place of the key.':
+  'Replace the key with one of your public keys.':
     'Setzen Sie einen Ihrer öffentlichen Schlüssel ein.',
   'Remove caption {number}': 'Untertitel {number} entfernen',
   'Remove tags': 'Schlagwörter entfernen',
@@ -102,7 +101,7 @@ export const content = {
   'Retry processing': 'Verarbeitung wiederholen',
   'Save a new version': 'Neue Version speichern',
   Search: 'Suche',
-  'Section (empty: as it is)': 'Rubrik (leer: unverändert)',
+  'Section (empty: unchanged)': 'Rubrik (leer: unverändert)',
   'Select {title}': '{title} auswählen',
   'Selected items': 'Ausgewählte Inhalte',
   'Share and embed': 'Teilen und einbetten',
@@ -110,21 +109,21 @@ export const content = {
   Statistics: 'Statistik',
   'Still watching, by second': 'Noch dabei, nach Sekunde',
   'Tags for all of them': 'Schlagwörter für alle',
-  'Take it out': 'Herausnehmen',
-  'Take this video out of the row?': 'Dieses Video aus der Reihe nehmen?',
+  'Remove the video': 'Herausnehmen',
+  'Remove this video from the row?': 'Dieses Video aus der Reihe nehmen?',
   Text: 'Text',
   'The captions could not be read.': 'Die Untertitel konnten nicht gelesen werden.',
-  'The image is deleted. It is not kept anywhere else.':
+  'The image is deleted. There is no other copy.':
     'Das Bild wird gelöscht. Es gibt keine weitere Kopie.',
-  'The month after': 'Nächster Monat',
-  'The month before': 'Voriger Monat',
-  'The thumbnail is being made.': 'Das Vorschaubild entsteht gerade.',
+  'Next month': 'Nächster Monat',
+  'Previous month': 'Voriger Monat',
+  'The thumbnail is being created.': 'Das Vorschaubild entsteht gerade.',
   'The video cannot be played.': 'Das Video kann nicht abgespielt werden.',
   'The video is being processed.': 'Das Video wird verarbeitet.',
   'The video itself stays in the library.': 'Das Video selbst bleibt in der Bibliothek.',
   'Their text is lost. Keep the file if you may need it again.':
     'Ihr Text geht verloren. Behalten Sie die Datei, wenn Sie sie noch brauchen.',
-  'They come back unpublished, so that you can look at them first.':
+  'They are restored unpublished, so that you can review them first.':
     'Sie kommen unveröffentlicht zurück, damit Sie sie erst ansehen können.',
   'They leave the feed at once. Archived items can be restored until their files are cleaned up.':
     'Sie verlassen den Feed sofort. Archivierte Inhalte lassen sich wiederherstellen, bis ihre Dateien entfernt werden.',
@@ -142,8 +141,8 @@ export const content = {
   'Upload an image': 'Bild hochladen',
   'Uploaded file': 'Hochgeladene Datei',
   Use: 'Verwendung',
-  'Use the first picture': 'Erstes Bild verwenden',
-  'Use the picture shown': 'Gezeigtes Bild verwenden',
+  'Use the first frame': 'Erstes Bild verwenden',
+  'Use the current frame': 'Gezeigtes Bild verwenden',
   Used: 'Verwendet',
   'Value of {name}': 'Wert von {name}',
   Video: 'Video',

@@ -28,7 +28,7 @@ export const experiments = {
   'Divided by events of kind': 'Geteilt durch Ereignisse der Art',
   'Edit {value}': '{value} bearbeiten',
   'End (empty: when you stop it)': 'Ende (leer: wenn Sie es beenden)',
-  'End it then': 'Dann beenden',
+  'Use as planned end': 'Dann beenden',
   'Every viewer gets the configuration of this variant from now on.':
     'Ab jetzt erhält jeder Zuschauer die Konfiguration dieser Variante.',
   Experiment: 'Experiment',
@@ -42,7 +42,7 @@ export const experiments = {
   'Holdout: {traffic}…': 'Vergleichsgruppe: {traffic}…',
   'Holdout…': 'Vergleichsgruppe…',
   'Hours after exposure (empty: all)': 'Stunden nach der Teilnahme (leer: alle)',
-  'How long it takes can be told for completion rate, watch time, sessions and retention.':
+  'The duration can be estimated for completion rate, watch time, sessions and retention.':
     'Wie lange es dauert, lässt sich für Anteil zu Ende gesehen, Wiedergabezeit, Sitzungen und Wiederkehr sagen.',
   Hypothesis: 'Hypothese',
   'Hypothesis: {hypothesis}': 'Hypothese: {hypothesis}',
@@ -51,7 +51,7 @@ export const experiments = {
   'Interval, from −{reach} to +{reach2}': 'Intervall, von −{reach} bis +{reach2}',
   'It was started, so only its traffic and its end can still change.':
     'Es wurde gestartet, daher lassen sich nur noch sein Anteil und sein Ende ändern.',
-  'Its results, decisions and links are lost with it. This cannot be undone.':
+  'Its results, decisions and links are deleted too. This cannot be undone.':
     'Seine Ergebnisse, Entscheidungen und Links gehen mit ihm verloren. Das lässt sich nicht rückgängig machen.',
   'Kind of event': 'Art des Ereignisses',
   'Leave out': 'Weglassen',
@@ -66,14 +66,14 @@ export const experiments = {
   'May get worse by': 'Darf schlechter werden um',
   Measured: 'Gemessen',
   'More viewers, later end…': 'Mehr Zuschauer, späteres Ende…',
-  'Most for a participant': 'Höchstwert je Teilnehmer',
-  'Most for an event': 'Höchstwert je Ereignis',
+  'Maximum per participant': 'Höchstwert je Teilnehmer',
+  'Maximum per event': 'Höchstwert je Ereignis',
   'New or returning': 'Neu oder wiederkehrend',
-  'No experiment yet.': 'Noch kein Experiment.',
-  'No metric of your own yet.': 'Noch keine eigene Kennzahl.',
-  'Nobody takes part in a draft. Start it to see results here.':
+  'No experiments yet.': 'Noch kein Experiment.',
+  'No custom metrics yet.': 'Noch keine eigene Kennzahl.',
+  'A draft has no participants. Start it to see results here.':
     'An einem Entwurf nimmt niemand teil. Starten Sie ihn, um hier Ergebnisse zu sehen.',
-  'Nobody takes part who matches.': 'Kein Teilnehmer passt.',
+  'No participant matches.': 'Kein Teilnehmer passt.',
   Note: 'Notiz',
   Open: 'Öffnen',
   Participants: 'Teilnehmer',
@@ -100,36 +100,36 @@ export const experiments = {
   'Share of viewers': 'Anteil der Zuschauer',
   'Share the results': 'Ergebnisse teilen',
   'Smallest effect worth finding': 'Kleinste Wirkung, die zu finden lohnt',
-  'Something loses participants in one of them (p = {value}), so no number below can be trusted. Look for redirects, crashes and filters that only one variant has.':
+  'Participants are missing from one of them (p = {value}), so the numbers below cannot be trusted. Look for redirects, crashes and filters that affect only one variant.':
     'In einer von ihnen gehen Teilnehmer verloren (p = {value}), daher ist keiner Zahl darunter zu trauen. Suchen Sie nach Weiterleitungen, Abstürzen und Filtern, die nur eine Variante hat.',
   Start: 'Starten',
   'Stop the experiment': 'Experiment beenden',
   'Stop…': 'Beenden…',
   'The curve begins when each variant has enough participants.':
     'Die Kurve beginnt, sobald jede Variante genügend Teilnehmer hat.',
-  'The draft is lost.': 'Der Entwurf geht verloren.',
+  'The draft is deleted.': 'Der Entwurf geht verloren.',
   'The effect fades': 'Die Wirkung lässt nach',
-  'The share can grow and the end can move later. Whoever takes part keeps the variant.':
+  'The share can be increased and the end moved later. Participants keep their variant.':
     'Der Anteil kann wachsen und das Ende sich nach hinten verschieben. Wer teilnimmt, behält die Variante.',
-  'The variants are not as large as their shares ask for':
+  'The sizes of the variants do not match their shares':
     'Die Varianten sind nicht so groß, wie ihre Anteile es verlangen',
-  'There is no link. Whoever has one reads the results and nothing else.':
+  'No links yet. Anyone with a link can read the results and nothing else.':
     'Es gibt keinen Link. Wer einen hat, liest die Ergebnisse und sonst nichts.',
-  'These viewers see no experiment, so after a while you can compare them with all others. It is for experiments that start later; nobody is moved in those that run.':
+  'These viewers see no experiment, so after a while you can compare them with all others. A change applies to experiments that start later; running ones keep their participants.':
     'Diese Zuschauer sehen kein Experiment, sodass Sie sie nach einiger Zeit mit allen anderen vergleichen können. Das gilt für Experimente, die später starten; in laufenden wird niemand verschoben.',
   'Tried by': 'Ausprobiert von',
   Variant: 'Variante',
   'Variant {id}': 'Variante {id}',
   Variants: 'Varianten',
   'Version of the app': 'Version der App',
-  'Viewers get what everybody gets until you resume it. Then they have the same variants again.':
+  'Viewers get the base values until you resume it, and then the same variants as before.':
     'Zuschauer erhalten, was alle erhalten, bis Sie es fortsetzen. Dann haben sie wieder dieselben Varianten.',
-  'Viewers go back to what everybody gets. Nothing can be added to the results after that.':
+  'Viewers get the base values again, and the results are frozen.':
     'Zuschauer erhalten wieder, was alle erhalten. Den Ergebnissen lässt sich danach nichts mehr hinzufügen.',
-  'What experiments can be judged by, beside completion rate, watch time, sessions and retention. A kind such as':
+  'Metrics for judging experiments, besides completion rate, watch time, sessions and retention. A kind such as':
     'Wonach sich Experimente beurteilen lassen, neben Anteil zu Ende gesehen, Wiedergabezeit, Sitzungen und Wiederkehr. Eine Art wie',
   'What it changes': 'Was es ändert',
-  'What it has counted is removed, and custom kinds that no other metric counts are refused. Results of experiments that have ended stay.':
+  'Its counts are removed, and custom kinds that no other metric counts are rejected. Results of ended experiments are kept.':
     'Was sie gezählt hat, wird entfernt, und eigene Arten, die keine andere Kennzahl zählt, werden abgewiesen. Ergebnisse beendeter Experimente bleiben.',
   'What you expect, and why': 'Was Sie erwarten, und warum',
   'Who takes part': 'Wer teilnimmt',
@@ -142,18 +142,18 @@ export const experiments = {
   'being counted': 'wird gezählt',
   'counted {computedAt}': 'gezählt {computedAt}',
   'device {deviceId}': 'Gerät {deviceId}',
-  'in several variants: left out': 'in mehreren Varianten: ausgelassen',
-  'is taken from apps once a metric counts it.':
+  'in several variants: excluded': 'in mehreren Varianten: ausgelassen',
+  'is accepted from apps once a metric counts it.':
     'wird von Apps angenommen, sobald eine Kennzahl sie zählt.',
   'the experiment': 'das Experiment',
   'the service': 'der Dienst',
-  'to see some that run.': 'aus, um laufende zu sehen.',
+  'to see running ones.': 'aus, um laufende zu sehen.',
   'user ids, not counted': 'Nutzer-IDs, nicht gezählt',
   '{lift} ({low} to {high})': '{lift} ({low} bis {high})',
   '{metric} (decides)': '{metric} (entscheidet)',
-  '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Novelty may be part of it: let it run on.':
+  '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Part of it may be novelty: let the experiment continue.':
     '„{variant}“ hatte in der ersten Hälfte der Tage eine Steigerung von {earlyLift} und in der zweiten von {lateLift}. Neuheit kann mitspielen: Lassen Sie es weiterlaufen.',
-  'All must hold. Quotes make a text of a number: "7".':
+  'All must hold. Quotes turn a number into text: "7".':
     'Alle müssen gelten. Anführungszeichen machen aus einer Zahl einen Text: "7".',
   'Conditions on data': 'Bedingungen an Daten',
   'Conditions on what it is divided by': 'Bedingungen an das, wodurch geteilt wird',

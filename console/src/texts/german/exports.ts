@@ -3,7 +3,7 @@ export const exports = {
   'Create export': 'Export erstellen',
   'Create schedule': 'Zeitplan erstellen',
   'Download {bytes}': '{bytes} herunterladen',
-  'Each day becomes an export once it is over. Events arrive up to 24 hours late: after 25 hours a day is complete.':
+  'Each day is exported once it is over. Events can arrive up to 24 hours late, so a day is complete after 25 hours.':
     'Jeder Tag wird zu einem Export, sobald er vorbei ist. Ereignisse kommen bis zu 24 Stunden später an: Nach 25 Stunden ist ein Tag vollständig.',
   'Endpoint (empty: AWS)': 'Endpunkt (leer: AWS)',
   'Events go to your own bucket as Parquet files, partitioned by day. DuckDB, Athena, BigQuery and Snowflake read them there.':
@@ -15,7 +15,8 @@ export const exports = {
   Format: 'Format',
   'Hours after the day': 'Stunden nach dem Tag',
   'Into your warehouse': 'In Ihr Data-Warehouse',
-  'Its file is removed, and links to it end.': 'Seine Datei wird entfernt, und Links darauf enden.',
+  'Its file is removed, and links to it stop working.':
+    'Seine Datei wird entfernt, und Links darauf enden.',
   'Last push': 'Zuletzt gesendet',
   'Next day': 'Nächster Tag',
   'Next push': 'Nächste Sendung',
@@ -25,7 +26,7 @@ export const exports = {
   'Stop pushing to {bucket}': 'Nicht mehr an {bucket} senden',
   'Stop the schedule of {dataset} from {nextDate}': 'Zeitplan für {dataset} ab {nextDate} beenden',
   What: 'Was',
-  'What was written so far is removed.': 'Was bisher geschrieben wurde, wird entfernt.',
+  'Everything written so far is removed.': 'Was bisher geschrieben wurde, wird entfernt.',
   '{label} the export': 'Export: {label}',
   '{label} the export of {dataset} of {createdAt}': 'Export von {dataset} vom {createdAt}: {label}',
   '{label} this export?': 'Diesen Export: {label}?',

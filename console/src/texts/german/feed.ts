@@ -5,12 +5,12 @@ export const feed = {
   'Change: {rule}': 'Ändern: {rule}',
   'Create rule': 'Regel erstellen',
   Diversity: 'Vielfalt',
-  'Every feed is ordered by it at once. The present weights stay in this list.':
+  'Every feed is immediately ordered by it. The current weights stay in this list.':
     'Jeder Feed wird sofort danach geordnet. Die jetzigen Gewichte bleiben in dieser Liste.',
   Exploration: 'Erkundung',
   Factor: 'Faktor',
   'Feed on a phone': 'Feed auf einem Telefon',
-  'Feeds are ordered without it at once.': 'Feeds werden sofort ohne sie geordnet.',
+  'Feeds are immediately ordered without it.': 'Feeds werden sofort ohne sie geordnet.',
   'Go back to version': 'Zurück zur Version',
   'Go back to version {version}': 'Zurück zu Version {version}',
   'Go back to version {version}?': 'Zurück zu Version {version}?',
@@ -27,7 +27,7 @@ export const feed = {
   'Save weights': 'Gewichte speichern',
   Signal: 'Signal',
   'The feed was not ranked: newest first.': 'Der Feed wurde nicht geordnet: das Neueste zuerst.',
-  'The weights are still the defaults. Each save under “Weights” makes a version.':
+  'The weights are the defaults. Each save under “Weights” creates a version.':
     'Die Gewichte sind noch die Vorgaben. Jedes Speichern unter „Gewichte“ erstellt eine Version.',
   'There is nothing to rank for this viewer yet.':
     'Für diesen Zuschauer gibt es noch nichts zu ordnen.',
@@ -39,7 +39,7 @@ export const feed = {
   Weights: 'Gewichte',
   'What it matches': 'Worauf sie passt',
   'With these weights': 'Mit diesen Gewichten',
-  'a user id; empty: someone new': 'eine Nutzer-ID; leer: jemand Neues',
+  'a user id; empty: a new viewer': 'eine Nutzer-ID; leer: jemand Neues',
   'and publish it.': 'und veröffentlichen Sie es.',
   current: 'aktuell',
   'one item': 'ein Inhalt',

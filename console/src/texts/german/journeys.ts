@@ -1,7 +1,8 @@
 export const journeys = {
   Journeys: 'Wege',
   Funnel: 'Trichter',
-  'How many come from each step to the next.': 'Wie viele von jedem Schritt zum nächsten kommen.',
+  'How many viewers get from each step to the next.':
+    'Wie viele von jedem Schritt zum nächsten kommen.',
   Paths: 'Pfade',
   'What viewers do after an event, or what they did before it.':
     'Was Zuschauer nach einem Ereignis tun oder was sie davor taten.',
@@ -11,7 +12,7 @@ export const journeys = {
   Series: 'Verlauf',
   'Events of a kind over time, and the numbers in them.':
     'Ereignisse einer Art im Zeitverlauf und die Zahlen darin.',
-  'Complete each event, condition and choice, and the answer comes here.':
+  'The answer appears here once each event, condition and choice is complete.':
     'Sobald jedes Ereignis, jede Bedingung und jede Auswahl vollständig ist, steht hier die Antwort.',
   'Step {number}': 'Schritt {number}',
   'Paths end at': 'Pfade enden bei',
@@ -36,7 +37,7 @@ export const journeys = {
   'Within hours (empty: one session)': 'Binnen Stunden (leer: eine Sitzung)',
   'what comes next': 'was folgt',
   'what came before': 'was davor war',
-  'Tell items apart': 'Inhalte unterscheiden',
+  'Distinguish items': 'Inhalte unterscheiden',
   'Cohorts by': 'Kohorten nach',
   'first day': 'erstem Tag',
   'first event': 'erstem Ereignis',
@@ -52,14 +53,14 @@ export const journeys = {
   'No such event in this range. Choose other events, fewer filters or more days.':
     'Kein solches Ereignis in diesem Zeitraum. Wählen Sie andere Ereignisse, weniger Filter oder mehr Tage.',
   'Events up to {moment}.': 'Ereignisse bis {moment}.',
-  '{count} value more is not shown.|{count} values more are not shown.':
+  '{count} more value is not shown.|{count} more values are not shown.':
     '{count} weiterer Wert ist nicht gezeigt.|{count} weitere Werte sind nicht gezeigt.',
   'Sessions that reach each step': 'Sitzungen, die jeden Schritt erreichen',
   'Viewers who reach each step': 'Zuschauer, die jeden Schritt erreichen',
   'By {dimension}': 'Nach {dimension}',
-  '{share} of the step before': '{share} des Schritts davor',
+  '{share} of the previous step': '{share} des Schritts davor',
   Steps: 'Schritte',
-  'Of the step before': 'Vom Schritt davor',
+  'Of the previous step': 'Vom Schritt davor',
   'Of the first step': 'Vom ersten Schritt',
   Lost: 'Verloren',
   'Median time': 'Mittlere Zeit (Median)',
@@ -75,9 +76,10 @@ export const journeys = {
   Cohort: 'Kohorte',
   'Week {number}': 'Woche {number}',
   'Day {number}': 'Tag {number}',
-  'A dash: no viewer has come so far yet.': 'Ein Strich: noch kein Zuschauer ist so weit.',
+  'A dash means that no viewer has got that far yet.':
+    'Ein Strich: noch kein Zuschauer ist so weit.',
   '{viewers} of {of}': '{viewers} von {of}',
-  'Events a viewer': 'Ereignisse je Zuschauer',
+  'Events per viewer': 'Ereignisse je Zuschauer',
   'Sum of {key}': 'Summe von {key}',
   Average: 'Durchschnitt',
   Median: 'Median',

@@ -17,21 +17,21 @@ export const live = {
     'Niedrig: Zuschauer sind etwa zwei Sekunden zurück. Normal: etwa sieben, mit weniger Anfragen.',
   'low latency': 'niedrige Verzögerung',
   'normal latency': 'normale Verzögerung',
-  'Viewers can go back by (seconds)': 'Zuschauer können zurückspringen um (Sekunden)',
+  'Viewers can rewind by (seconds)': 'Zuschauer können zurückspringen um (Sekunden)',
   'Reconnect window (seconds)': 'Zeit zum Wiederverbinden (Sekunden)',
   'Reset key': 'Schlüssel erneuern',
   'Reset the key of this stream?': 'Den Schlüssel dieses Streams erneuern?',
   Server: 'Server',
   'Stream key': 'Stream-Schlüssel',
-  'The encoder is cut off, and the stream cannot be started again.':
+  'The encoder is disconnected, and the stream cannot be started again.':
     'Der Encoder wird getrennt, und der Stream kann nicht wieder gestartet werden.',
-  'The old key stops working at once: an encoder that uses it is cut off.':
+  'The old key stops working immediately: an encoder that uses it is disconnected.':
     'Der alte Schlüssel gilt sofort nicht mehr: Ein Encoder, der ihn benutzt, wird getrennt.',
-  'The stream and its key are gone for good. Its item is archived, with its recording.':
+  'The stream and its key are permanently deleted. Its item is archived with its recording.':
     'Der Stream und sein Schlüssel sind endgültig weg. Sein Inhalt wird mit der Aufnahme archiviert.',
-  'The stream key is shown this once: keep it':
+  'The stream key is shown only once: store it safely':
     'Der Stream-Schlüssel wird nur dieses Mal gezeigt: Bewahren Sie ihn auf',
-  'This service takes no live streams: REELFEED_RTMP_PORT is 0.':
+  'This service does not accept live streams: REELFEED_RTMP_PORT is 0.':
     'Dieser Dienst nimmt keine Live-Streams an: REELFEED_RTMP_PORT ist 0.',
   'Type “end” to confirm': 'Zur Bestätigung „end“ eingeben',
   'Server for SRT': 'Server für SRT',
@@ -45,14 +45,14 @@ export const live = {
   '{whole} s recorded': '{whole} s aufgezeichnet',
   '{whole} watching': '{whole} sehen zu',
   'From second': 'Von Sekunde',
-  'From the picture shown': 'Ab dem gezeigten Bild',
-  'Made, and being processed:': 'Erstellt und in Verarbeitung:',
+  'From the current frame': 'Ab dem gezeigten Bild',
+  'Created, and being processed:': 'Erstellt und in Verarbeitung:',
   'Make a clip': 'Einen Clip erstellen',
   'Make the clip': 'Clip erstellen',
-  'The clip was not made': 'Der Clip wurde nicht erstellt',
+  'The clip was not created': 'Der Clip wurde nicht erstellt',
   'The last seconds': 'Die letzten Sekunden',
   'To second': 'Bis Sekunde',
-  'To the picture shown': 'Bis zum gezeigten Bild',
+  'To the current frame': 'Bis zum gezeigten Bild',
   'Where the clip begins': 'Wo der Clip beginnt',
   'Where the clip ends': 'Wo der Clip endet',
   '{title} (clip)': '{title} (Clip)',
@@ -60,16 +60,16 @@ export const live = {
   Simulcast: 'Simulcast',
   'Stop passing on': 'Weiterleitung beenden',
   'Stop passing on to “{name}”?': 'Weiterleitung an „{name}“ beenden?',
-  'The connection to this server ends, and its key is forgotten.':
+  'The connection to this server ends, and its key is deleted.':
     'Die Verbindung zu diesem Server endet, und sein Schlüssel wird gelöscht.',
-  'This broadcast is passed on to no other service.':
+  'This broadcast is not passed on to any other service.':
     'Diese Übertragung wird an keinen anderen Dienst weitergeleitet.',
   connecting: 'verbindet',
   sending: 'sendet',
   failed: 'fehlgeschlagen',
   '{width} × {height}': '{width} × {height}',
-  '{width} × {height}: not made': '{width} × {height}: wird nicht erzeugt',
-  '{frameRate} pictures per second': '{frameRate} Bilder pro Sekunde',
+  '{width} × {height}: not generated': '{width} × {height}: wird nicht erzeugt',
+  '{frameRate} frames per second': '{frameRate} Bilder pro Sekunde',
   'key frames every {keyFrameInterval} s': 'Keyframes alle {keyFrameInterval} s',
   '{count} drop|{count} drops': '{count} Abbruch|{count} Abbrüche',
   'The encoder needs attention': 'Der Encoder braucht Aufmerksamkeit',

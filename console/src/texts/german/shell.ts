@@ -23,7 +23,7 @@ export const shell = {
   'Change the weights of the feed': 'Gewichte des Feeds ändern',
   Chart: 'Diagramm',
   'Choose the file': 'Datei wählen',
-  'Clear what is done': 'Fertige entfernen',
+  'Clear finished uploads': 'Fertige entfernen',
   Close: 'Schließen',
   'Close without saving': 'Ohne Speichern schließen',
   'Close without saving?': 'Ohne Speichern schließen?',
@@ -61,7 +61,7 @@ export const shell = {
   Find: 'Suchen',
   'Find pages, actions and items': 'Seiten, Aktionen und Inhalte suchen',
   'Find…': 'Suchen…',
-  'Forget the view {name}': 'Ansicht {name} vergessen',
+  'Delete the view {name}': 'Ansicht {name} vergessen',
   Found: 'Gefunden',
   From: 'Von',
   'Go on': 'Weiter',
@@ -79,7 +79,7 @@ export const shell = {
   Id: 'ID',
   'Import from addresses': 'Von Adressen importieren',
   Insights: 'Auswertung',
-  'It is kept in this browser. Copy its link to share it.':
+  'It is stored in this browser. Copy its link to share it.':
     'Sie wird in diesem Browser gespeichert. Teilen Sie sie über ihren Link.',
   Item: 'Inhalt',
   'Item id': 'ID des Inhalts',
@@ -103,7 +103,7 @@ export const shell = {
   'No view is saved here yet.': 'Hier ist noch keine Ansicht gespeichert.',
   'Not saved yet.': 'Noch nicht gespeichert.',
   'Nothing in this range.': 'Nichts in diesem Zeitraum.',
-  'Nothing is called so.': 'Nichts heißt so.',
+  'Nothing has this name.': 'Nichts heißt so.',
   'Nothing to draw yet': 'Noch nichts zu zeichnen',
   Organization: 'Organisation',
   Overview: 'Übersicht',
@@ -131,12 +131,12 @@ export const shell = {
   'Show the shortcuts': 'Tastenkürzel zeigen',
   'Sign in': 'Anmelden',
   'Sign in to Reelfeed': 'Bei Reelfeed anmelden',
-  'Sign in to go on.': 'Melden Sie sich an, um fortzufahren.',
+  'Sign in to continue.': 'Melden Sie sich an, um fortzufahren.',
   'Sign out': 'Abmelden',
   'Sign out: try again': 'Abmelden: erneut versuchen',
   Since: 'Seit',
   'Skip to the content': 'Zum Inhalt springen',
-  'Somebody else has changed the same': 'Jemand anderes hat dasselbe geändert',
+  'Someone else has changed the same fields': 'Jemand anderes hat dasselbe geändert',
   Started: 'Begonnen',
   State: 'Zustand',
   Status: 'Status',
@@ -151,9 +151,9 @@ export const shell = {
     'Dieser Computer ist offline. Die Anzeige ist möglicherweise nicht aktuell.',
   'This did not work': 'Das hat nicht funktioniert',
   'This page could not be loaded': 'Diese Seite konnte nicht geladen werden',
-  'This page has failed': 'Auf dieser Seite ist ein Fehler aufgetreten',
+  'An error occurred on this page': 'Auf dieser Seite ist ein Fehler aufgetreten',
   'This part could not be loaded': 'Dieser Teil konnte nicht geladen werden',
-  'This part has failed': 'In diesem Teil ist ein Fehler aufgetreten',
+  'An error occurred in this part': 'In diesem Teil ist ein Fehler aufgetreten',
   Time: 'Zeit',
   Title: 'Titel',
   To: 'Bis',
@@ -175,16 +175,16 @@ export const shell = {
   Views: 'Ansichten',
   'Watch time': 'Wiedergabezeit',
   Webhooks: 'Webhooks',
-  'What was sent of “{name}” is lost, and its item is archived.':
+  'The uploaded part of “{name}” is lost, and its item is archived.':
     'Was von „{name}“ gesendet wurde, geht verloren, und der Inhalt wird archiviert.',
-  'What you have entered is not saved yet.': 'Ihre Eingaben sind noch nicht gespeichert.',
+  'Your input is not saved yet.': 'Ihre Eingaben sind noch nicht gespeichert.',
   When: 'Wann',
   'With a secret key, which the first start printed. This makes another one:':
     'Mit einem geheimen Schlüssel, den der erste Start ausgegeben hat. Dieser Befehl erzeugt einen weiteren:',
   'You are signed in again. Your last action was not carried out: please repeat it.':
     'Sie sind wieder angemeldet. Ihre letzte Aktion wurde nicht ausgeführt: Bitte wiederholen Sie sie.',
   'You were signed out': 'Sie wurden abgemeldet',
-  'You were signed out. Sign in to go on.':
+  'You were signed out. Sign in to continue.':
     'Sie wurden abgemeldet. Melden Sie sich an, um fortzufahren.',
   'Your change is not saved yet. Choose which version to keep; everything else stays as it is.':
     'Ihre Änderung ist noch nicht gespeichert. Wählen Sie, welche Version bleibt; alles andere bleibt, wie es ist.',

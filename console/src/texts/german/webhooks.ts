@@ -2,8 +2,8 @@ export const webhooks = {
   ' {created} events are sent.': ' {created} Ereignisse werden gesendet.',
   '1 day': '1 Tag',
   '1 hour': '1 Stunde',
-  'A receiver to copy': 'Ein Empfänger zum Kopieren',
-  'A replaced secret counts for': 'Ein ersetztes Geheimnis gilt noch',
+  'Example receiver': 'Ein Empfänger zum Kopieren',
+  'A replaced secret is valid for': 'Ein ersetztes Geheimnis gilt noch',
   'Access to the receiver': 'Zugang zum Empfänger',
   'Attempts after seconds': 'Versuche nach Sekunden',
   'Certificate (PEM)': 'Zertifikat (PEM)',
@@ -15,7 +15,7 @@ export const webhooks = {
   Customer: 'Kunde',
   Deliveries: 'Zustellungen',
   'Deliveries are sent': 'Zustellungen werden gesendet',
-  'Deliveries are signed with the old and the new secret for a while, so your receiver can change over.':
+  'Deliveries are signed with the old and the new secret for a while, so that your receiver can switch.':
     'Zustellungen werden eine Zeit lang mit dem alten und dem neuen Geheimnis signiert, damit Ihr Empfänger wechseln kann.',
   Disable: 'Abschalten',
   Enable: 'Einschalten',
@@ -32,22 +32,22 @@ export const webhooks = {
   'Goes to': 'Ziel',
   'Headers, one on each line': 'Kopfzeilen, eine je Zeile',
   Health: 'Zustand',
-  'It is sent again.': 'Sie wird erneut gesendet.',
+  'It is being sent again.': 'Sie wird erneut gesendet.',
   'Its deliveries are removed with it. This cannot be undone.':
     'Seine Zustellungen werden mit ihm entfernt. Das lässt sich nicht rückgängig machen.',
   'Kinds of events (*: all)': 'Arten von Ereignissen (*: alle)',
   'Kinds of events, with samples': 'Arten von Ereignissen, mit Beispielen',
   'Last delivery': 'Letzte Zustellung',
   'Made-up event': 'Erfundenes Ereignis',
-  'Mail addresses for notices': 'E-Mail-Adressen für Hinweise',
+  'Email addresses for notices': 'E-Mail-Adressen für Hinweise',
   'Make a portal link for {value}': 'Portal-Link für {value} erstellen',
-  'Make it up': 'Erfinden',
-  'Make one up…': 'Eines erfinden…',
+  'Send the sample': 'Erfinden',
+  'Send a sample…': 'Eines erfinden…',
   'Make up {event}': '{event} erfinden',
   'Make up “{event}”?': '„{event}“ erfinden?',
   'Never pass the filter: {value}': 'Passieren den Filter nie: {value}',
   'Next attempt: {nextAttemptAt}': 'Nächster Versuch: {nextAttemptAt}',
-  'No delivery. “Send a test” makes one, and so does:':
+  'No deliveries. “Send a test” creates one, and so does:':
     'Keine Zustellung. „Test senden“ erzeugt eine, ebenso:',
   'None yet.': 'Noch keine.',
   'Of the latest {count}, {perPoint} at a time': 'Von den letzten {count}, je {perPoint} zusammen',
@@ -76,8 +76,8 @@ export const webhooks = {
   Scope: 'Geltungsbereich',
   'Send a test': 'Test senden',
   'Resend failed deliveries': 'Fehlgeschlagenes erneut senden',
-  'Send what it has missed': 'Verpasstes senden',
-  'Sends a second (empty: any)': 'Sendungen je Sekunde (leer: beliebig)',
+  'Send missed events': 'Verpasstes senden',
+  'Sends per second (empty: unlimited)': 'Sendungen je Sekunde (leer: beliebig)',
   'Set {value}': 'Setzen: {value}',
   'Set…': 'Setzen…',
   Signature: 'Signatur',
@@ -85,15 +85,15 @@ export const webhooks = {
   'Stop forwarding {names}': 'Weiterleitung beenden: {names}',
   Subject: 'Subject',
   'Successful deliveries': 'Erfolgreiche Zustellungen',
-  'The new secret is shown this once: keep it':
+  'The new secret is shown only once: store it safely':
     'Das neue Geheimnis ist nur jetzt zu sehen: Bewahren Sie es auf',
-  'The old secret counts for another {clock}.': 'Das alte Geheimnis gilt noch {clock}.',
-  'The old secret no longer counts.': 'Das alte Geheimnis gilt nicht mehr.',
-  'The secret is shown this once: keep it':
+  'The old secret is valid for another {clock}.': 'Das alte Geheimnis gilt noch {clock}.',
+  'The old secret is no longer valid.': 'Das alte Geheimnis gilt nicht mehr.',
+  'The secret is shown only once: store it safely':
     'Das Geheimnis ist nur jetzt zu sehen: Bewahren Sie es auf',
   'The service does not show them again. The next delivery goes without them.':
     'Der Dienst zeigt sie nicht noch einmal. Die nächste Zustellung geht ohne sie.',
-  'They replace all present ones, and are kept encrypted.':
+  'They replace all existing ones, and are stored encrypted.':
     'Sie ersetzen alle bisherigen und werden verschlüsselt gespeichert.',
   'Time-out in seconds': 'Zeitlimit in Sekunden',
   Token: 'Token',
@@ -101,13 +101,13 @@ export const webhooks = {
   URL: 'URL',
   'User name': 'Benutzername',
   Webhook: 'Webhook',
-  'Webhooks that need you': 'Webhooks, die Sie brauchen',
-  'Whoever has this link may look after the webhooks for an hour, or until you revoke it':
+  'Webhooks that need attention': 'Webhooks, die Sie brauchen',
+  'Anyone with this link can manage the webhooks for an hour, or until you revoke it':
     'Wer diesen Link hat, kann die Webhooks eine Stunde lang verwalten, oder bis Sie ihn widerrufen',
   'after {responseTime} ms': 'nach {responseTime} ms',
   'also with a public key': 'auch mit einem öffentlichen Schlüssel',
   'an HTTPS endpoint': 'ein HTTPS-Endpunkt',
-  'as the service has it, or 0, 60, 300': 'wie beim Dienst, oder 0, 60, 300',
+  'default of the service, or 0, 60, 300': 'wie beim Dienst, oder 0, 60, 300',
   'in any order': 'in beliebiger Reihenfolge',
   none: 'keine',
   'one after the other for each item': 'je Inhalt nacheinander',
@@ -115,12 +115,12 @@ export const webhooks = {
   '{recovered} deliveries are sent again.': '{recovered} Zustellungen werden erneut gesendet.',
   '{value} in {responseTime} ms: {value2}': '{value} in {responseTime} ms: {value2}',
   '“{event}” goes to {deliveries} webhooks.': '„{event}“ geht an {deliveries} Webhooks.',
-  'Headers of the answer': 'Header der Antwort',
-  'Headers of the request': 'Header der Anfrage',
-  'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".':
+  'Response headers': 'Header der Antwort',
+  'Request headers': 'Header der Anfrage',
+  'Conditions on the data of its events; all must hold. Quotes turn a number into text: "7".':
     'Bedingungen an die Daten der Ereignisse; alle müssen gelten. Anführungszeichen machen aus einer Zahl einen Text: "7".',
   'Test sends': 'Testsendungen',
   'a test': 'ein Test',
   'attempts: {attempts}': 'Versuche: {attempts}',
-  'Changes of the audit log, too': 'Auch Einträge des Protokolls',
+  'Include changes of the audit log': 'Auch Einträge des Protokolls',
 };

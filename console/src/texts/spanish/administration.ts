@@ -9,14 +9,14 @@ export const administration: Readonly<Record<keyof typeof German, string>> = {
     'Nada coincide. Aquí queda cada cambio hecho por una persona, una clave o la línea de órdenes.',
   '. Stored:': '. Guardado:',
   'A minute': 'Por minuto',
-  'A new key is made and shown once. The old one keeps working for an hour.':
+  'A new key is created and shown once. The old one keeps working for an hour.':
     'Se crea una clave nueva y se muestra una vez. La anterior sigue valiendo una hora.',
-  'A permanent deletion removes an item at once, and its files and events in the background. An entry stays for 30 days after that.':
+  'A permanent deletion removes an item immediately, and its files and events in the background. Its entry is kept for another 30 days.':
     'Una eliminación permanente quita un contenido enseguida, y sus archivos y eventos en segundo plano. La entrada queda 30 días.',
   Answers: 'Respuestas',
-  'Apps fall back to what they do without it, at once.':
+  'Apps immediately behave as they do without it.':
     'Las apps vuelven enseguida a lo que hacen sin ella.',
-  'At most {rateLimit} requests a minute': 'Como máximo {rateLimit} peticiones por minuto',
+  'At most {rateLimit} requests per minute': 'Como máximo {rateLimit} peticiones por minuto',
   'Begins with': 'Empieza por',
   Complete: 'Completa',
   'Create key': 'Crear clave',
@@ -25,38 +25,38 @@ export const administration: Readonly<Record<keyof typeof German, string>> = {
   Deleted: 'Eliminado',
   'Edit {key}': 'Editar {key}',
   'Ends (empty: never)': 'Termina (vacío: nunca)',
-  'Enter the user id that your app sends with its events. You see what this viewer gets, and can erase what is kept of them.':
+  'Enter the user id that your app sends with its events to see what this viewer gets, or to erase their data.':
     'Escriba el ID de usuario que su app envía con los eventos. Verá lo que recibe este espectador y podrá borrar lo que se guarda de él.',
   'Erase permanently': 'Borrar para siempre',
   'Erase this viewer…': 'Borrar este espectador…',
   'Erase “{userId}”?': '¿Borrar «{userId}»?',
   Erasure: 'Borrado',
   'Errors of the service (500 and above)': 'Errores del servicio (500 y más)',
-  'Everything that uses it is refused at once. This cannot be undone.':
+  'Requests with it are rejected immediately. This cannot be undone.':
     'Todo lo que la usa se rechaza enseguida. No se puede deshacer.',
   'Failures (400 and above)': 'Fallos (400 y más)',
   Flags: 'Opciones',
   'Free disk space': 'Espacio libre en disco',
-  'It counts like those of your app. “Live” on the overview shows it arrive.':
+  'It counts like the events of your app. “Live” on the overview shows it arriving.':
     'Cuenta como los de su app. «En directo» en el resumen muestra su llegada.',
   Key: 'Clave',
   Kind: 'Clase',
   'Last used': 'Último uso',
-  'Long videos play while the rest of them is processed':
+  'Long videos play while the rest is being processed':
     'Los vídeos largos se reproducen mientras se procesa el resto',
   'Look up': 'Consultar',
   'Memory of this process': 'Memoria de este proceso',
   'Name of the viewer key': 'Nombre de la clave de espectador',
   'Name of the {noun}': 'Nombre: {noun}',
-  'New items are protected: they play with a playback token alone':
+  'New items are protected: they play only with a playback token':
     'Los contenidos nuevos están protegidos: solo se reproducen con un token',
   'No job is waiting, running or failed.': 'Ninguna tarea espera, se ejecuta o ha fallado.',
-  'No key yet.': 'Aún no hay claves.',
+  'No keys yet.': 'Aún no hay claves.',
   'No rate limit of its own': 'Sin límite de peticiones propio',
-  'No request yet. One appears here some seconds after it was answered.':
+  'No requests yet. They appear here a few seconds after they are answered.':
     'Aún no hay peticiones. Aparecen aquí unos segundos después de responderse.',
   'No setting, no flag, no experiment.': 'Ningún ajuste, ninguna opción, ningún experimento.',
-  'Nobody has asked for an erasure of this viewer.': 'Nadie ha pedido borrar a este espectador.',
+  'No erasure of this viewer has been requested.': 'Nadie ha pedido borrar a este espectador.',
   'Nothing has been permanently deleted.': 'No se ha eliminado nada para siempre.',
   'Origins such as https://app.example.com. None: pages of every origin.':
     'Orígenes como https://app.example.com. Ninguno: páginas de cualquier origen.',
@@ -71,7 +71,7 @@ export const administration: Readonly<Record<keyof typeof German, string>> = {
   'Replace the key': 'Sustituir la clave',
   'Replace “{name}”?': '¿Sustituir «{name}»?',
   Request: 'Petición',
-  'Requests a minute (empty: any)': 'Peticiones por minuto (vacío: sin límite)',
+  'Requests per minute (empty: unlimited)': 'Peticiones por minuto (vacío: sin límite)',
   'Requests of a key': 'Peticiones de una clave',
   Resource: 'Recurso',
   'Revoke the key': 'Revocar la clave',
@@ -86,13 +86,13 @@ export const administration: Readonly<Record<keyof typeof German, string>> = {
   'Send an event': 'Enviar un evento',
   'Send the event': 'Enviar el evento',
   'Show the last erasure': 'Mostrar el último borrado',
-  'Signatures made with it count no longer. This cannot be undone.':
+  'Signatures made with it are no longer valid. This cannot be undone.':
     'Las firmas hechas con ella dejan de valer. No se puede deshacer.',
-  'Somebody else has changed “{key}”': 'Otra persona ha cambiado «{key}»',
+  'Someone else has changed “{key}”': 'Otra persona ha cambiado «{key}»',
   'Statistics behind the event log': 'Estadísticas detrás del registro de eventos',
   'The events of this viewer and everything derived from them are permanently removed. Counts stay. Existing backups keep the events until they expire.':
     'Los eventos de este espectador y todo lo derivado se eliminan para siempre. Los recuentos quedan. Las copias existentes conservan los eventos hasta que caducan.',
-  'The key is shown this once: keep it': 'La clave se muestra solo esta vez: guárdela',
+  'The key is shown only once: store it safely': 'La clave se muestra solo esta vez: guárdela',
   'The old key keeps working for an hour.': 'La clave anterior sigue valiendo una hora.',
   'Their feed': 'Su feed',
   'Time zone of reports': 'Zona horaria de los informes',
@@ -105,18 +105,18 @@ export const administration: Readonly<Record<keyof typeof German, string>> = {
   'Web pages that may upload and use publishable keys':
     'Páginas web que pueden subir y usar claves públicas',
   'What this viewer gets': 'Lo que recibe este espectador',
-  'Your server signs the ids of its users with such a key, so that nobody can act as somebody else.':
+  'Your server signs the ids of its users with such a key, so that nobody can impersonate another user.':
     'Su servidor firma con esa clave los ID de sus usuarios, para que nadie pueda hacerse pasar por otro.',
   'Yours:': 'Lo suyo:',
   revoked: 'revocada',
   'true, or any JSON': 'true, o cualquier JSON',
-  '{leftOut} more requests of busy seconds were not kept.':
+  '{leftOut} more requests in busy seconds were not recorded.':
     'No se guardaron otras {leftOut} peticiones de segundos con mucho tráfico.',
-  ' Moments from {first} to {last} can be restored.':
+  ' Any time from {first} to {last} can be restored.':
     ' Se pueden restaurar momentos desde {first} hasta {last}.',
   'A backup every {setting}, kept for {setting2}; a drill every {setting3}.':
     'Una copia cada {setting}, guardada durante {setting2}; un simulacro cada {setting3}.',
-  'The service takes no backups by itself: set REELFEED_BACKUP_TO.':
+  'Automatic backups are off. Set REELFEED_BACKUP_TO to enable them.':
     'El servicio no hace copias por sí mismo: defina REELFEED_BACKUP_TO.',
   "curl '{serviceAddress}'": "curl '{serviceAddress}'",
   Changes: 'Cambios',

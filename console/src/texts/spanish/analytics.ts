@@ -4,29 +4,29 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   ' Last: {moment}.': ' Última: {moment}.',
   '30 days': '30 días',
   '90 days': '90 días',
-  'A dash: that day is not over yet.': 'Una raya: ese día aún no ha terminado.',
+  'A dash means that the day is not over yet.': 'Una raya: ese día aún no ha terminado.',
   'All items': 'Todos los contenidos',
   'All numbers by one or two dimensions, such as country and device.':
     'Todas las cifras por una o dos dimensiones, como país y dispositivo.',
   'And by': 'Y por',
   Answer: 'Respuesta',
   App: 'App',
-  'Averages over the weekdays of the range. A dash: no such weekday has begun, or the filter has no sessions.':
+  'Averages over the weekdays of the range. A dash means that no such weekday has begun, or that the filter has no sessions.':
     'Medias de los días de la semana del periodo. Una raya: aún no ha empezado ese día, o el filtro no tiene sesiones.',
-  'Back after so many days, all cohorts': 'Vuelven tras tantos días, todas las cohortes',
+  'Returned after this many days, all cohorts': 'Vuelven tras tantos días, todas las cohortes',
   'Bars of': 'Barras de',
   'Break-downs': 'Desgloses',
   'By codec': 'Por códec',
   'By rendition': 'Por calidad',
   'Choose a day to see its items.': 'Elija un día para ver sus contenidos.',
   Code: 'Código',
-  'Compare with the period before': 'Comparar con el periodo anterior',
+  'Compare with the previous period': 'Comparar con el periodo anterior',
   'Create alert': 'Crear alerta',
   Custom: 'Personalizado',
   'Device (empty: all)': 'Dispositivo (vacío: todos)',
   Dimension: 'Dimensión',
   Direction: 'Dirección',
-  'Each hour is judged some minutes after its end. Webhooks that subscribe to analytics.alert are told when an alert opens, and when it is resolved.':
+  'Each hour is evaluated a few minutes after it ends. Webhooks subscribed to analytics.alert are notified when an alert opens and when it is resolved.':
     'Cada hora se juzga unos minutos después de acabar. Los webhooks suscritos a analytics.alert se enteran cuando una alerta se abre y se resuelve.',
   Engagement: 'Interacción',
   'Error rate': 'Tasa de errores',
@@ -44,24 +44,24 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   Hours: 'Horas',
   'How many people watch, on how many days they come, and how many of them react.':
     'Cuántas personas ven, cuántos días vienen y cuántas reaccionan.',
-  'How well it plays: time to the first frame, stalls and errors.':
+  'Playback quality: time to the first frame, stalls and errors.':
     'Lo bien que se reproduce: tiempo hasta el primer fotograma, cortes y errores.',
   Impressions: 'Impresiones',
   'In 30 days': 'En 30 días',
   'In 7 days': 'En 7 días',
   'It has not been opened in the last 90 days.': 'No se ha abierto en los últimos 90 días.',
-  'It would have opened {times}. {hoursJudged} hours were judged, {hoursUnknown} had too little data.':
+  'It would have opened {times}. {hoursJudged} hours were evaluated, {hoursUnknown} had too little data.':
     'Se habría abierto {times}. Se juzgaron {hoursJudged} horas; {hoursUnknown} tenían muy pocos datos.',
-  'Items that changed most against as many days before. A day that is not over is left out.':
+  'Items that changed most compared with the previous period. An incomplete day is left out.':
     'Contenidos que más han cambiado frente a otros tantos días anteriores. Un día sin terminar no cuenta.',
   'Last hour': 'Última hora',
-  'Least data in an hour': 'Datos mínimos en una hora',
+  'Minimum data per hour': 'Datos mínimos en una hora',
   'Left before the start': 'Se fueron antes de empezar',
   'Length of a session': 'Duración de una sesión',
   Liked: 'Con me gusta',
   'Liked, shared or saved': 'Con me gusta, compartido o guardado',
   Likes: 'Me gusta',
-  'Likes taken back': 'Me gusta retirados',
+  'Likes withdrawn': 'Me gusta retirados',
   Measure: 'Medida',
   'Most played': 'Más reproducidos',
   Movers: 'Cambios',
@@ -69,7 +69,7 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   'New and returning viewers': 'Espectadores nuevos y recurrentes',
   'New viewers': 'Espectadores nuevos',
   'Nobody has watched anything in this period.': 'Nadie ha visto nada en este periodo.',
-  'Of those who came for the first time: how many are back after so many days.':
+  'How many new viewers return after a number of days.':
     'De quienes vinieron por primera vez: cuántos vuelven tras tantos días.',
   'Open the feed': 'Abrir el feed',
   Opened: 'Abierta',
@@ -87,7 +87,7 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   'Sort by {text}': 'Ordenar por {text}',
   Sources: 'Orígenes',
   'Stalled and failed': 'Cortes y fallos',
-  'Stalls an hour': 'Cortes por hora',
+  'Stalls per hour': 'Cortes por hora',
   Stickiness: 'Fidelidad',
   'Swiped away': 'Descartados',
   'The hours of the week in which viewers watch.': 'Las horas de la semana en que se ve.',
@@ -96,12 +96,12 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   'Time to the first frame': 'Tiempo hasta el primer fotograma',
   'Time to the first frame (p95)': 'Tiempo hasta el primer fotograma (p95)',
   Today: 'Hoy',
-  'Try on the last 14 days': 'Probar con los últimos 14 días',
+  'Test on the last 14 days': 'Probar con los últimos 14 días',
   'Version of the app (empty: all)': 'Versión de la app (vacío: todas)',
   'Videos in a session': 'Vídeos por sesión',
   'Waiting for the next event.': 'Esperando el próximo evento.',
   'Watch time in a session': 'Tiempo de visualización por sesión',
-  'What was watched, and how. Archived items are in it.':
+  'What was watched, and how. Includes archived items.':
     'Qué se vio y cómo. Incluye los contenidos archivados.',
   'When it is': 'Cuando es',
   'Where viewers come from, by the entry point that the app names.':
@@ -118,29 +118,29 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   'nothing else': 'nada más',
   'nothing to compare with': 'nada con que comparar',
   'share of viewers': 'parte de los espectadores',
-  'the period before': 'periodo anterior',
+  'the previous period': 'periodo anterior',
   'this period': 'este periodo',
   'time stalled': 'tiempo detenido',
-  'to the period before': 'frente al periodo anterior',
+  'from the previous period': 'frente al periodo anterior',
   '{about} Days are those of {timeZone}.': '{about} Los días son los de {timeZone}.',
   '{at}: {state}, {value}. Value: {describeLast}': '{at}: {state}, {value}. Valor: {describeLast}',
   '{count} row. A name opens the items behind it.|{count} rows. A name opens the items behind it.':
     '{count} fila. Un nombre abre los contenidos que hay detrás.|{count} filas. Un nombre abre los contenidos que hay detrás.',
   '{metric} by': '{metric} por',
   '{share} finished': '{share} terminado',
-  '{value} in the period before': '{value} en el periodo anterior',
-  'A report with its query, under a name. On its schedule it is made once for each due time, and mailed or told to webhooks that subscribe to analytics.report.':
+  '{value} in the previous period': '{value} en el periodo anterior',
+  'A report and its query, saved under a name. On a schedule, it runs once at each due time and is mailed, or sent to webhooks subscribed to analytics.report.':
     'Un informe con su consulta, bajo un nombre. Según su programación se hace una vez en cada fecha y se envía por correo o se comunica a los webhooks suscritos a analytics.report.',
-  'Anybody who has a link can read the report. It works for 30 days.':
+  'Anyone with a link can read the report. Links work for 30 days.':
     'Cualquiera que tenga un enlace puede leer el informe. Funciona durante 30 días.',
   'By the minute': 'Por minuto',
   'Copy the link': 'Copiar el enlace',
   Days: 'Días',
   'Delete {name}?': '¿Eliminar {name}?',
   'Every day at 7:00': 'Cada día a las 7:00',
-  'Everything counted until {asOf}.': 'Contado hasta {asOf}.',
-  'It has not been made yet.': 'Todavía no se ha hecho.',
-  'Its runs and links go with it.': 'Sus ejecuciones y enlaces se pierden con él.',
+  'Counted up to {asOf}.': 'Contado hasta {asOf}.',
+  'It has not run yet.': 'Todavía no se ha hecho.',
+  'Its runs and links are deleted too.': 'Sus ejecuciones y enlaces se pierden con él.',
   'Last 28 days': 'Últimos 28 días',
   'Last 7 days': 'Últimos 7 días',
   'Last 90 days': 'Últimos 90 días',
@@ -148,13 +148,13 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   'Last week, from Monday': 'La semana pasada, desde el lunes',
   'Links to {name}': 'Enlaces a {name}',
   'Mail to (empty: nobody)': 'Correo a (vacío: nadie)',
-  'Make a link': 'Crear un enlace',
+  'Create a link': 'Crear un enlace',
   'Mondays at 7:00': 'Los lunes a las 7:00',
   Next: 'Próxima vez',
-  'No report is saved yet. The form above saves one.':
+  'No saved reports yet. Save one with the form above.':
     'Todavía no hay informes guardados. El formulario de arriba guarda uno.',
   'On the first at 7:00': 'El día 1 a las 7:00',
-  'Only when asked': 'Solo a petición',
+  'Only on request': 'Solo a petición',
   Rising: 'En alza',
   'Runs of {name}': 'Ejecuciones de {name}',
   'Save report': 'Guardar el informe',
@@ -167,7 +167,7 @@ export const analytics: Readonly<Record<keyof typeof German, string>> = {
   Yesterday: 'Ayer',
   paused: 'en pausa',
   '{startDate} to {endDate}: {value}, {createdAt}': '{startDate} a {endDate}: {value}, {createdAt}',
-  'Nobody is told any more, and its history goes with it.':
+  'Nobody is notified any more, and its history is deleted.':
     'Ya no se avisa a nadie y su historial se pierde con ella.',
   'Delete the alert': 'Eliminar la alerta',
 };

@@ -1,23 +1,23 @@
 import type { content as German } from '../german/content.ts';
 
 export const content: Readonly<Record<keyof typeof German, string>> = {
-  ', or upload one by the API:': 'o suba uno con la API:',
+  ', or upload one with the API:': 'o suba uno con la API:',
   ', {count} selected': ', {count} seleccionados',
-  'A line each: the address, and after a space the title.':
+  'One per line: the address, then a space and the title.':
     'Una línea por cada uno: la dirección y, tras un espacio, el título.',
-  'A time is written as 00:01:23.500.': 'Un tiempo se escribe como 00:01:23.500.',
+  'Times have the form 00:01:23.500.': 'Un tiempo se escribe como 00:01:23.500.',
   'Add a caption': 'Añadir un subtítulo',
   'Add a key': 'Añadir una clave',
   'Add a video': 'Añadir un vídeo',
   'Add captions': 'Añadir subtítulos',
   'Add images': 'Añadir imágenes',
   'Add tags': 'Añadir etiquetas',
-  'Against similar items': 'Frente a contenidos similares',
+  'Compared with similar items': 'Frente a contenidos similares',
   'All shown': 'Todos los mostrados',
   Archive: 'Archivar',
   'Archived {archivedAt}': 'Archivado {archivedAt}',
   'At most {maxAtOnce} at once.': 'Como máximo {maxAtOnce} a la vez.',
-  'Author (empty: as it is)': 'Autor (vacío: sin cambios)',
+  'Author (empty: unchanged)': 'Autor (vacío: sin cambios)',
   'Bulk job': 'Tarea masiva',
   'Bulk jobs': 'Tareas masivas',
   'Caption {number}': 'Subtítulo {number}',
@@ -47,11 +47,11 @@ export const content: Readonly<Record<keyof typeof German, string>> = {
   'Import {count} videos': 'Importar {count} vídeos',
   'It holds': 'Contiene',
   'It is empty. Add something below.': 'Está vacío. Añada algo abajo.',
-  'It is in no feed and in no list. Restored, it comes back unpublished. Its files are removed when the time for archived items is over.':
+  'It is in no feed and no list. Restoring it leaves it unpublished. Its files are removed when the retention time of archived items ends.':
     'No está en ningún feed ni en ninguna lista. Restaurado, vuelve sin publicar. Sus archivos se eliminan cuando acaba el plazo de los contenidos archivados.',
   'It plays for others once it is ready, published, and public or unlisted.':
     'Otros pueden verlo cuando esté listo, publicado y sea público o no listado.',
-  'Its first {value} against those of {similarItems} similar items.':
+  'Its first {value} compared with those of {similarItems} similar items.':
     'Sus primeros {value} frente a los de {similarItems} contenidos similares.',
   'Key {name}': 'Clave {name}',
   Label: 'Etiqueta',
@@ -64,15 +64,15 @@ export const content: Readonly<Record<keyof typeof German, string>> = {
   'New {name}': 'Nuevo: {name}',
   'No captions yet. Choose a WebVTT or SubRip file above.':
     'Aún no hay subtítulos. Elija arriba un archivo WebVTT o SubRip.',
-  'No item has a schedule yet. Give one “In the feed from” or “In the feed until” on its page.':
+  'No item has a schedule yet. Set “In the feed from” or “In the feed until” on the page of an item.':
     'Ningún contenido está programado aún. Dé a uno «En el feed desde» o «En el feed hasta» en su página.',
   'No item has failed.': 'Ningún contenido ha fallado.',
   'No item matches. Drop a video above,': 'Ningún contenido coincide. Suelte un vídeo arriba,',
-  'No other item in the feed is like it.': 'Ningún otro contenido del feed se le parece.',
+  'The feed has no similar items.': 'Ningún otro contenido del feed se le parece.',
   'No video has been uploaded yet.': 'Aún no se ha subido ningún vídeo.',
   'Nobody has played it yet.': 'Nadie lo ha reproducido todavía.',
   'Nobody has seen it in the last 30 days.': 'Nadie lo ha visto en los últimos 30 días.',
-  'Only the newest {count} items are looked at.':
+  'Only the newest {count} items are included.':
     'Solo se miran los {count} contenidos más recientes.',
   Operation: 'Operación',
   'Over 100 % where viewers watch again. The band is the middle half of {count} similar item.|Over 100 % where viewers watch again. The band is the middle half of {count} similar items.':
@@ -80,16 +80,16 @@ export const content: Readonly<Record<keyof typeof German, string>> = {
   'Over 100 % where viewers watch again. There are too few similar items to compare with.':
     'Más del 100 % donde se vuelve a ver. Hay muy pocos contenidos similares para comparar.',
   Picture: 'Imagen',
-  'Place among all': 'Puesto entre todos',
-  'Place for the author': 'Puesto del autor',
+  'Rank among all': 'Puesto entre todos',
+  'Rank for the author': 'Puesto del autor',
   'Player: {title}': 'Reproductor: {title}',
   'Plays by day': 'Reproducciones por día',
   'Progress of processing': 'Progreso del procesamiento',
   'Progress of the job': 'Progreso de la tarea',
-  'Protected: plays with a playback token alone': 'Protegido: solo se reproduce con un token',
+  'Protected: plays only with a playback token': 'Protegido: solo se reproduce con un token',
   Publish: 'Publicar',
   Published: 'Publicación',
-  'Put one of your public keys in the place of the key.':
+  'Replace the key with one of your public keys.':
     'Ponga una de sus claves públicas en el lugar de la clave.',
   'Remove caption {number}': 'Quitar el subtítulo {number}',
   'Remove tags': 'Quitar etiquetas',
@@ -103,7 +103,7 @@ export const content: Readonly<Record<keyof typeof German, string>> = {
   'Retry processing': 'Reintentar el procesamiento',
   'Save a new version': 'Guardar una versión nueva',
   Search: 'Búsqueda',
-  'Section (empty: as it is)': 'Sección (vacío: sin cambios)',
+  'Section (empty: unchanged)': 'Sección (vacío: sin cambios)',
   'Select {title}': 'Seleccionar {title}',
   'Selected items': 'Contenidos seleccionados',
   'Share and embed': 'Compartir e insertar',
@@ -111,21 +111,21 @@ export const content: Readonly<Record<keyof typeof German, string>> = {
   Statistics: 'Estadísticas',
   'Still watching, by second': 'Siguen viendo, por segundo',
   'Tags for all of them': 'Etiquetas para todos',
-  'Take it out': 'Sacarlo',
-  'Take this video out of the row?': '¿Sacar este vídeo de la fila?',
+  'Remove the video': 'Sacarlo',
+  'Remove this video from the row?': '¿Sacar este vídeo de la fila?',
   Text: 'Texto',
   'The captions could not be read.': 'No se han podido leer los subtítulos.',
-  'The image is deleted. It is not kept anywhere else.':
+  'The image is deleted. There is no other copy.':
     'La imagen se elimina. No se guarda en ningún otro sitio.',
-  'The month after': 'Mes siguiente',
-  'The month before': 'Mes anterior',
-  'The thumbnail is being made.': 'La miniatura se está creando.',
+  'Next month': 'Mes siguiente',
+  'Previous month': 'Mes anterior',
+  'The thumbnail is being created.': 'La miniatura se está creando.',
   'The video cannot be played.': 'El vídeo no se puede reproducir.',
   'The video is being processed.': 'El vídeo se está procesando.',
   'The video itself stays in the library.': 'El vídeo sigue en la biblioteca.',
   'Their text is lost. Keep the file if you may need it again.':
     'Su texto se pierde. Guarde el archivo si puede necesitarlo.',
-  'They come back unpublished, so that you can look at them first.':
+  'They are restored unpublished, so that you can review them first.':
     'Vuelven sin publicar, para que pueda verlos antes.',
   'They leave the feed at once. Archived items can be restored until their files are cleaned up.':
     'Salen del feed enseguida. Los contenidos archivados se pueden restaurar hasta que se borren sus archivos.',
@@ -143,8 +143,8 @@ export const content: Readonly<Record<keyof typeof German, string>> = {
   'Upload an image': 'Subir una imagen',
   'Uploaded file': 'Archivo subido',
   Use: 'Uso',
-  'Use the first picture': 'Usar la primera imagen',
-  'Use the picture shown': 'Usar la imagen mostrada',
+  'Use the first frame': 'Usar la primera imagen',
+  'Use the current frame': 'Usar la imagen mostrada',
   Used: 'Usado',
   'Value of {name}': 'Valor de {name}',
   Video: 'Vídeo',

@@ -31,7 +31,7 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'Divided by events of kind': 'Dividido por eventos del tipo',
   'Edit {value}': 'Editar {value}',
   'End (empty: when you stop it)': 'Fin (vacío: cuando lo detenga)',
-  'End it then': 'Terminarlo entonces',
+  'Use as planned end': 'Terminarlo entonces',
   'Every viewer gets the configuration of this variant from now on.':
     'A partir de ahora, todos los espectadores reciben la configuración de esta variante.',
   Experiment: 'Experimento',
@@ -45,7 +45,7 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'Holdout: {traffic}…': 'Grupo de reserva: {traffic}…',
   'Holdout…': 'Grupo de reserva…',
   'Hours after exposure (empty: all)': 'Horas tras la exposición (vacío: todas)',
-  'How long it takes can be told for completion rate, watch time, sessions and retention.':
+  'The duration can be estimated for completion rate, watch time, sessions and retention.':
     'Se puede decir cuánto tardará para la tasa de finalización, el tiempo de visualización, las sesiones y la retención.',
   Hypothesis: 'Hipótesis',
   'Hypothesis: {hypothesis}': 'Hipótesis: {hypothesis}',
@@ -54,7 +54,7 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'Interval, from −{reach} to +{reach2}': 'Intervalo, de −{reach} a +{reach2}',
   'It was started, so only its traffic and its end can still change.':
     'Ya se inició, así que solo pueden cambiar su tráfico y su fin.',
-  'Its results, decisions and links are lost with it. This cannot be undone.':
+  'Its results, decisions and links are deleted too. This cannot be undone.':
     'Sus resultados, decisiones y enlaces se pierden con él. Esto no se puede deshacer.',
   'Kind of event': 'Tipo de evento',
   'Leave out': 'Omitir',
@@ -69,14 +69,14 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'May get worse by': 'Puede empeorar en',
   Measured: 'Medido',
   'More viewers, later end…': 'Más espectadores, fin más tarde…',
-  'Most for a participant': 'Máximo por participante',
-  'Most for an event': 'Máximo por evento',
+  'Maximum per participant': 'Máximo por participante',
+  'Maximum per event': 'Máximo por evento',
   'New or returning': 'Nuevos o recurrentes',
-  'No experiment yet.': 'Todavía no hay experimentos.',
-  'No metric of your own yet.': 'Todavía no hay métricas propias.',
-  'Nobody takes part in a draft. Start it to see results here.':
+  'No experiments yet.': 'Todavía no hay experimentos.',
+  'No custom metrics yet.': 'Todavía no hay métricas propias.',
+  'A draft has no participants. Start it to see results here.':
     'Nadie participa en un borrador. Inícielo para ver aquí los resultados.',
-  'Nobody takes part who matches.': 'Ningún participante coincide.',
+  'No participant matches.': 'Ningún participante coincide.',
   Note: 'Nota',
   Open: 'Abrir',
   Participants: 'Participantes',
@@ -103,36 +103,36 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'Share of viewers': 'Cuota de espectadores',
   'Share the results': 'Compartir los resultados',
   'Smallest effect worth finding': 'Menor efecto que vale la pena encontrar',
-  'Something loses participants in one of them (p = {value}), so no number below can be trusted. Look for redirects, crashes and filters that only one variant has.':
+  'Participants are missing from one of them (p = {value}), so the numbers below cannot be trusted. Look for redirects, crashes and filters that affect only one variant.':
     'Algo pierde participantes en una de ellas (p = {value}), así que ninguna cifra de abajo es fiable. Busque redirecciones, fallos y filtros que solo tenga una variante.',
   Start: 'Iniciar',
   'Stop the experiment': 'Detener el experimento',
   'Stop…': 'Detener…',
   'The curve begins when each variant has enough participants.':
     'La curva empieza cuando cada variante tiene suficientes participantes.',
-  'The draft is lost.': 'El borrador se pierde.',
+  'The draft is deleted.': 'El borrador se pierde.',
   'The effect fades': 'El efecto se desvanece',
-  'The share can grow and the end can move later. Whoever takes part keeps the variant.':
+  'The share can be increased and the end moved later. Participants keep their variant.':
     'La cuota puede crecer y el fin puede retrasarse. Quien participa conserva la variante.',
-  'The variants are not as large as their shares ask for':
+  'The sizes of the variants do not match their shares':
     'Las variantes no son tan grandes como piden sus cuotas',
-  'There is no link. Whoever has one reads the results and nothing else.':
+  'No links yet. Anyone with a link can read the results and nothing else.':
     'No hay enlaces. Quien tiene uno lee los resultados y nada más.',
-  'These viewers see no experiment, so after a while you can compare them with all others. It is for experiments that start later; nobody is moved in those that run.':
+  'These viewers see no experiment, so after a while you can compare them with all others. A change applies to experiments that start later; running ones keep their participants.':
     'Estos espectadores no ven ningún experimento, así que con el tiempo puede compararlos con todos los demás. Vale para los experimentos que se inicien después; en los que están en curso no se mueve a nadie.',
   'Tried by': 'Probada por',
   Variant: 'Variante',
   'Variant {id}': 'Variante {id}',
   Variants: 'Variantes',
   'Version of the app': 'Versión de la app',
-  'Viewers get what everybody gets until you resume it. Then they have the same variants again.':
+  'Viewers get the base values until you resume it, and then the same variants as before.':
     'Los espectadores reciben lo mismo que todos hasta que lo reanude. Entonces vuelven a tener las mismas variantes.',
-  'Viewers go back to what everybody gets. Nothing can be added to the results after that.':
+  'Viewers get the base values again, and the results are frozen.':
     'Los espectadores vuelven a recibir lo mismo que todos. Después no se puede añadir nada a los resultados.',
-  'What experiments can be judged by, beside completion rate, watch time, sessions and retention. A kind such as':
+  'Metrics for judging experiments, besides completion rate, watch time, sessions and retention. A kind such as':
     'Con qué se pueden juzgar los experimentos, además de la tasa de finalización, el tiempo de visualización, las sesiones y la retención. Un tipo como',
   'What it changes': 'Qué cambia',
-  'What it has counted is removed, and custom kinds that no other metric counts are refused. Results of experiments that have ended stay.':
+  'Its counts are removed, and custom kinds that no other metric counts are rejected. Results of ended experiments are kept.':
     'Lo que ha contado se elimina, y se rechazan los tipos propios que ninguna otra métrica cuenta. Los resultados de los experimentos terminados se conservan.',
   'What you expect, and why': 'Qué espera y por qué',
   'Who takes part': 'Quién participa',
@@ -145,18 +145,18 @@ export const experiments: Readonly<Record<keyof typeof german, string>> = {
   'being counted': 'en recuento',
   'counted {computedAt}': 'contado {computedAt}',
   'device {deviceId}': 'dispositivo {deviceId}',
-  'in several variants: left out': 'en varias variantes: omitido',
-  'is taken from apps once a metric counts it.':
+  'in several variants: excluded': 'en varias variantes: omitido',
+  'is accepted from apps once a metric counts it.':
     'se acepta de las apps cuando una métrica lo cuenta.',
   'the experiment': 'el experimento',
   'the service': 'el servicio',
-  'to see some that run.': 'para ver algunos en curso.',
+  'to see running ones.': 'para ver algunos en curso.',
   'user ids, not counted': 'ids de usuario, no se cuentan',
   '{lift} ({low} to {high})': '{lift} ({low} a {high})',
   '{metric} (decides)': '{metric} (decide)',
-  '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Novelty may be part of it: let it run on.':
+  '“{variant}” had a lift of {earlyLift} in the first half of the days, and of {lateLift} in the second. Part of it may be novelty: let the experiment continue.':
     '«{variant}» tuvo una mejora de {earlyLift} en la primera mitad de los días y de {lateLift} en la segunda. Puede deberse en parte a la novedad: déjelo seguir.',
-  'All must hold. Quotes make a text of a number: "7".':
+  'All must hold. Quotes turn a number into text: "7".':
     'Deben cumplirse todas. Las comillas convierten un número en texto: "7".',
   'Conditions on data': 'Condiciones sobre los datos',
   'Conditions on what it is divided by': 'Condiciones sobre el divisor',

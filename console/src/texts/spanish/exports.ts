@@ -5,7 +5,7 @@ export const exports: Readonly<Record<keyof typeof german, string>> = {
   'Create export': 'Crear la exportación',
   'Create schedule': 'Crear la programación',
   'Download {bytes}': 'Descargar {bytes}',
-  'Each day becomes an export once it is over. Events arrive up to 24 hours late: after 25 hours a day is complete.':
+  'Each day is exported once it is over. Events can arrive up to 24 hours late, so a day is complete after 25 hours.':
     'Cada día se exporta cuando ha terminado. Los eventos llegan con hasta 24 horas de retraso: a las 25 horas, el día está completo.',
   'Endpoint (empty: AWS)': 'Punto de acceso (vacío: AWS)',
   'Events go to your own bucket as Parquet files, partitioned by day. DuckDB, Athena, BigQuery and Snowflake read them there.':
@@ -17,7 +17,7 @@ export const exports: Readonly<Record<keyof typeof german, string>> = {
   Format: 'Formato',
   'Hours after the day': 'Horas después del día',
   'Into your warehouse': 'A su almacén de datos',
-  'Its file is removed, and links to it end.':
+  'Its file is removed, and links to it stop working.':
     'Se elimina su archivo y sus enlaces dejan de funcionar.',
   'Last push': 'Último envío',
   'Next day': 'Próximo día',
@@ -29,7 +29,7 @@ export const exports: Readonly<Record<keyof typeof german, string>> = {
   'Stop the schedule of {dataset} from {nextDate}':
     'Detener la programación de {dataset} desde {nextDate}',
   What: 'Qué',
-  'What was written so far is removed.': 'Lo escrito hasta ahora se elimina.',
+  'Everything written so far is removed.': 'Lo escrito hasta ahora se elimina.',
   '{label} the export': 'Exportación: {label}',
   '{label} the export of {dataset} of {createdAt}':
     'Exportación de {dataset} del {createdAt}: {label}',

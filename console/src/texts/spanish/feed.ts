@@ -7,12 +7,12 @@ export const feed: Readonly<Record<keyof typeof german, string>> = {
   'Change: {rule}': 'Cambiar: {rule}',
   'Create rule': 'Crear la regla',
   Diversity: 'Diversidad',
-  'Every feed is ordered by it at once. The present weights stay in this list.':
+  'Every feed is immediately ordered by it. The current weights stay in this list.':
     'Todos los feeds se ordenan así de inmediato. Los pesos actuales quedan en esta lista.',
   Exploration: 'Exploración',
   Factor: 'Factor',
   'Feed on a phone': 'El feed en un teléfono',
-  'Feeds are ordered without it at once.': 'Los feeds se ordenan sin ella de inmediato.',
+  'Feeds are immediately ordered without it.': 'Los feeds se ordenan sin ella de inmediato.',
   'Go back to version': 'Volver a la versión',
   'Go back to version {version}': 'Volver a la versión {version}',
   'Go back to version {version}?': '¿Volver a la versión {version}?',
@@ -29,7 +29,7 @@ export const feed: Readonly<Record<keyof typeof german, string>> = {
   'Save weights': 'Guardar los pesos',
   Signal: 'Señal',
   'The feed was not ranked: newest first.': 'El feed no se ordenó: lo más nuevo primero.',
-  'The weights are still the defaults. Each save under “Weights” makes a version.':
+  'The weights are the defaults. Each save under “Weights” creates a version.':
     'Los pesos son aún los predeterminados. Cada vez que guarda en «Pesos» se crea una versión.',
   'There is nothing to rank for this viewer yet.':
     'Todavía no hay nada que ordenar para este espectador.',
@@ -41,7 +41,7 @@ export const feed: Readonly<Record<keyof typeof german, string>> = {
   Weights: 'Pesos',
   'What it matches': 'A qué se aplica',
   'With these weights': 'Con estos pesos',
-  'a user id; empty: someone new': 'un id de usuario; vacío: alguien nuevo',
+  'a user id; empty: a new viewer': 'un id de usuario; vacío: alguien nuevo',
   'and publish it.': 'y publíquelo.',
   current: 'actual',
   'one item': 'un elemento',

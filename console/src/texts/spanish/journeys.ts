@@ -3,7 +3,7 @@ import type { journeys as German } from '../german/journeys.ts';
 export const journeys: Readonly<Record<keyof typeof German, string>> = {
   Journeys: 'Recorridos',
   Funnel: 'Embudo',
-  'How many come from each step to the next.': 'Cuántos pasan de cada paso al siguiente.',
+  'How many viewers get from each step to the next.': 'Cuántos pasan de cada paso al siguiente.',
   Paths: 'Rutas',
   'What viewers do after an event, or what they did before it.':
     'Qué hacen los espectadores después de un evento, o qué hicieron antes.',
@@ -13,7 +13,7 @@ export const journeys: Readonly<Record<keyof typeof German, string>> = {
   Series: 'Serie',
   'Events of a kind over time, and the numbers in them.':
     'Eventos de un tipo a lo largo del tiempo, y sus números.',
-  'Complete each event, condition and choice, and the answer comes here.':
+  'The answer appears here once each event, condition and choice is complete.':
     'Complete cada evento, condición y opción, y la respuesta aparecerá aquí.',
   'Step {number}': 'Paso {number}',
   'Paths end at': 'Las rutas terminan en',
@@ -38,7 +38,7 @@ export const journeys: Readonly<Record<keyof typeof German, string>> = {
   'Within hours (empty: one session)': 'En horas (vacío: una sesión)',
   'what comes next': 'lo que sigue',
   'what came before': 'lo anterior',
-  'Tell items apart': 'Distinguir contenidos',
+  'Distinguish items': 'Distinguir contenidos',
   'Cohorts by': 'Cohortes por',
   'first day': 'primer día',
   'first event': 'primer evento',
@@ -54,14 +54,14 @@ export const journeys: Readonly<Record<keyof typeof German, string>> = {
   'No such event in this range. Choose other events, fewer filters or more days.':
     'No hay ningún evento así en este período. Elija otros eventos, menos filtros o más días.',
   'Events up to {moment}.': 'Eventos hasta {moment}.',
-  '{count} value more is not shown.|{count} values more are not shown.':
+  '{count} more value is not shown.|{count} more values are not shown.':
     '{count} valor más no se muestra.|{count} valores más no se muestran.',
   'Sessions that reach each step': 'Sesiones que llegan a cada paso',
   'Viewers who reach each step': 'Espectadores que llegan a cada paso',
   'By {dimension}': 'Por {dimension}',
-  '{share} of the step before': '{share} del paso anterior',
+  '{share} of the previous step': '{share} del paso anterior',
   Steps: 'Pasos',
-  'Of the step before': 'Del paso anterior',
+  'Of the previous step': 'Del paso anterior',
   'Of the first step': 'Del primer paso',
   Lost: 'Perdidos',
   'Median time': 'Tiempo mediano',
@@ -77,9 +77,10 @@ export const journeys: Readonly<Record<keyof typeof German, string>> = {
   Cohort: 'Cohorte',
   'Week {number}': 'Semana {number}',
   'Day {number}': 'Día {number}',
-  'A dash: no viewer has come so far yet.': 'Una raya: ningún espectador ha llegado aún hasta ahí.',
+  'A dash means that no viewer has got that far yet.':
+    'Una raya: ningún espectador ha llegado aún hasta ahí.',
   '{viewers} of {of}': '{viewers} de {of}',
-  'Events a viewer': 'Eventos por espectador',
+  'Events per viewer': 'Eventos por espectador',
   'Sum of {key}': 'Suma de {key}',
   Average: 'Media',
   Median: 'Mediana',

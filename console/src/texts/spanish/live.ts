@@ -19,21 +19,21 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
     'Baja: los espectadores van unos dos segundos por detrás. Normal: unos siete, con menos peticiones.',
   'low latency': 'latencia baja',
   'normal latency': 'latencia normal',
-  'Viewers can go back by (seconds)': 'Los espectadores pueden retroceder (segundos)',
+  'Viewers can rewind by (seconds)': 'Los espectadores pueden retroceder (segundos)',
   'Reconnect window (seconds)': 'Tiempo de reconexión (segundos)',
   'Reset key': 'Renovar la clave',
   'Reset the key of this stream?': '¿Renovar la clave de este directo?',
   Server: 'Servidor',
   'Stream key': 'Clave de emisión',
-  'The encoder is cut off, and the stream cannot be started again.':
+  'The encoder is disconnected, and the stream cannot be started again.':
     'El codificador se desconecta y el directo no se puede reanudar.',
-  'The old key stops working at once: an encoder that uses it is cut off.':
+  'The old key stops working immediately: an encoder that uses it is disconnected.':
     'La clave anterior deja de valer enseguida: el codificador que la usa se desconecta.',
-  'The stream and its key are gone for good. Its item is archived, with its recording.':
+  'The stream and its key are permanently deleted. Its item is archived with its recording.':
     'El directo y su clave desaparecen para siempre. Su contenido se archiva, con la grabación.',
-  'The stream key is shown this once: keep it':
+  'The stream key is shown only once: store it safely':
     'La clave de emisión se muestra solo esta vez: guárdela',
-  'This service takes no live streams: REELFEED_RTMP_PORT is 0.':
+  'This service does not accept live streams: REELFEED_RTMP_PORT is 0.':
     'Este servicio no admite directos: REELFEED_RTMP_PORT es 0.',
   'Type “end” to confirm': 'Escriba «end» para confirmar',
   'Server for SRT': 'Servidor para SRT',
@@ -47,14 +47,14 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   '{whole} s recorded': '{whole} s grabados',
   '{whole} watching': '{whole} viendo',
   'From second': 'Desde el segundo',
-  'From the picture shown': 'Desde la imagen mostrada',
-  'Made, and being processed:': 'Creado y en proceso:',
+  'From the current frame': 'Desde la imagen mostrada',
+  'Created, and being processed:': 'Creado y en proceso:',
   'Make a clip': 'Crear un clip',
   'Make the clip': 'Crear el clip',
-  'The clip was not made': 'No se creó el clip',
+  'The clip was not created': 'No se creó el clip',
   'The last seconds': 'Los últimos segundos',
   'To second': 'Hasta el segundo',
-  'To the picture shown': 'Hasta la imagen mostrada',
+  'To the current frame': 'Hasta la imagen mostrada',
   'Where the clip begins': 'Dónde empieza el clip',
   'Where the clip ends': 'Dónde termina el clip',
   '{title} (clip)': '{title} (clip)',
@@ -62,16 +62,16 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   Simulcast: 'Retransmisión simultánea',
   'Stop passing on': 'Dejar de retransmitir',
   'Stop passing on to “{name}”?': '¿Dejar de retransmitir a «{name}»?',
-  'The connection to this server ends, and its key is forgotten.':
+  'The connection to this server ends, and its key is deleted.':
     'La conexión con este servidor termina y su clave se borra.',
-  'This broadcast is passed on to no other service.':
+  'This broadcast is not passed on to any other service.':
     'Esta emisión no se retransmite a ningún otro servicio.',
   connecting: 'conectando',
   sending: 'enviando',
   failed: 'con error',
   '{width} × {height}': '{width} × {height}',
-  '{width} × {height}: not made': '{width} × {height}: no se genera',
-  '{frameRate} pictures per second': '{frameRate} imágenes por segundo',
+  '{width} × {height}: not generated': '{width} × {height}: no se genera',
+  '{frameRate} frames per second': '{frameRate} imágenes por segundo',
   'key frames every {keyFrameInterval} s': 'fotogramas clave cada {keyFrameInterval} s',
   '{count} drop|{count} drops': '{count} corte|{count} cortes',
   'The encoder needs attention': 'El codificador requiere atención',

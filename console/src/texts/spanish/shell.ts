@@ -25,7 +25,7 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   'Change the weights of the feed': 'Cambiar los pesos del feed',
   Chart: 'Gráfico',
   'Choose the file': 'Elegir el archivo',
-  'Clear what is done': 'Quitar lo terminado',
+  'Clear finished uploads': 'Quitar lo terminado',
   Close: 'Cerrar',
   'Close without saving': 'Cerrar sin guardar',
   'Close without saving?': '¿Cerrar sin guardar?',
@@ -63,7 +63,7 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   Find: 'Buscar',
   'Find pages, actions and items': 'Buscar páginas, acciones y contenidos',
   'Find…': 'Buscar…',
-  'Forget the view {name}': 'Olvidar la vista {name}',
+  'Delete the view {name}': 'Olvidar la vista {name}',
   Found: 'Encontrado',
   From: 'Desde',
   'Go on': 'Continuar',
@@ -81,7 +81,7 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   Id: 'ID',
   'Import from addresses': 'Importar desde direcciones',
   Insights: 'Análisis',
-  'It is kept in this browser. Copy its link to share it.':
+  'It is stored in this browser. Copy its link to share it.':
     'Se guarda en este navegador. Copie su enlace para compartirla.',
   Item: 'Contenido',
   'Item id': 'ID del contenido',
@@ -105,7 +105,7 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   'No view is saved here yet.': 'Aún no hay ninguna vista guardada aquí.',
   'Not saved yet.': 'Aún no guardado.',
   'Nothing in this range.': 'Nada en este periodo.',
-  'Nothing is called so.': 'Nada se llama así.',
+  'Nothing has this name.': 'Nada se llama así.',
   'Nothing to draw yet': 'Aún no hay nada que dibujar',
   Organization: 'Organización',
   Overview: 'Resumen',
@@ -133,12 +133,12 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   'Show the shortcuts': 'Mostrar los atajos',
   'Sign in': 'Iniciar sesión',
   'Sign in to Reelfeed': 'Iniciar sesión en Reelfeed',
-  'Sign in to go on.': 'Inicie sesión para continuar.',
+  'Sign in to continue.': 'Inicie sesión para continuar.',
   'Sign out': 'Cerrar sesión',
   'Sign out: try again': 'Cerrar sesión: reintentar',
   Since: 'Desde',
   'Skip to the content': 'Saltar al contenido',
-  'Somebody else has changed the same': 'Otra persona ha cambiado lo mismo',
+  'Someone else has changed the same fields': 'Otra persona ha cambiado lo mismo',
   Started: 'Empezado',
   State: 'Estado',
   Status: 'Estado',
@@ -153,9 +153,9 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
     'Este equipo no tiene conexión. Lo que ve puede no estar al día.',
   'This did not work': 'Esto no ha funcionado',
   'This page could not be loaded': 'No se ha podido cargar esta página',
-  'This page has failed': 'Esta página ha fallado',
+  'An error occurred on this page': 'Esta página ha fallado',
   'This part could not be loaded': 'No se ha podido cargar esta parte',
-  'This part has failed': 'Esta parte ha fallado',
+  'An error occurred in this part': 'Esta parte ha fallado',
   Time: 'Hora',
   Title: 'Título',
   To: 'Hasta',
@@ -177,16 +177,16 @@ export const shell: Readonly<Record<keyof typeof German, string>> = {
   Views: 'Vistas',
   'Watch time': 'Tiempo de visualización',
   Webhooks: 'Webhooks',
-  'What was sent of “{name}” is lost, and its item is archived.':
+  'The uploaded part of “{name}” is lost, and its item is archived.':
     'Lo enviado de «{name}» se pierde y su contenido se archiva.',
-  'What you have entered is not saved yet.': 'Lo que ha escrito aún no está guardado.',
+  'Your input is not saved yet.': 'Lo que ha escrito aún no está guardado.',
   When: 'Cuándo',
   'With a secret key, which the first start printed. This makes another one:':
     'Con una clave secreta, que mostró el primer arranque. Esto crea otra:',
   'You are signed in again. Your last action was not carried out: please repeat it.':
     'Ha vuelto a iniciar sesión. Su última acción no se realizó: repítala.',
   'You were signed out': 'Se ha cerrado su sesión',
-  'You were signed out. Sign in to go on.':
+  'You were signed out. Sign in to continue.':
     'Se ha cerrado su sesión. Inicie sesión para continuar.',
   'Your change is not saved yet. Choose which version to keep; everything else stays as it is.':
     'Su cambio aún no está guardado. Elija qué versión conservar; todo lo demás queda como está.',

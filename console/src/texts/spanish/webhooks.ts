@@ -4,8 +4,8 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   ' {created} events are sent.': ' Se envían {created} eventos.',
   '1 day': '1 día',
   '1 hour': '1 hora',
-  'A receiver to copy': 'Un receptor para copiar',
-  'A replaced secret counts for': 'Un secreto sustituido vale durante',
+  'Example receiver': 'Un receptor para copiar',
+  'A replaced secret is valid for': 'Un secreto sustituido vale durante',
   'Access to the receiver': 'Acceso al receptor',
   'Attempts after seconds': 'Intentos tras segundos',
   'Certificate (PEM)': 'Certificado (PEM)',
@@ -17,7 +17,7 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   Customer: 'Cliente',
   Deliveries: 'Entregas',
   'Deliveries are sent': 'Las entregas se envían',
-  'Deliveries are signed with the old and the new secret for a while, so your receiver can change over.':
+  'Deliveries are signed with the old and the new secret for a while, so that your receiver can switch.':
     'Las entregas se firman durante un tiempo con el secreto antiguo y el nuevo, para que su receptor pueda cambiar.',
   Disable: 'Desactivar',
   Enable: 'Activar',
@@ -34,22 +34,22 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   'Goes to': 'Destino',
   'Headers, one on each line': 'Cabeceras, una por línea',
   Health: 'Estado',
-  'It is sent again.': 'Se vuelve a enviar.',
+  'It is being sent again.': 'Se vuelve a enviar.',
   'Its deliveries are removed with it. This cannot be undone.':
     'Sus entregas se eliminan con él. Esto no se puede deshacer.',
   'Kinds of events (*: all)': 'Tipos de eventos (*: todos)',
   'Kinds of events, with samples': 'Tipos de eventos, con ejemplos',
   'Last delivery': 'Última entrega',
   'Made-up event': 'Evento inventado',
-  'Mail addresses for notices': 'Direcciones de correo para los avisos',
+  'Email addresses for notices': 'Direcciones de correo para los avisos',
   'Make a portal link for {value}': 'Crear un enlace del portal para {value}',
-  'Make it up': 'Inventarlo',
-  'Make one up…': 'Inventar uno…',
+  'Send the sample': 'Inventarlo',
+  'Send a sample…': 'Inventar uno…',
   'Make up {event}': 'Inventar {event}',
   'Make up “{event}”?': '¿Inventar «{event}»?',
   'Never pass the filter: {value}': 'Nunca pasan el filtro: {value}',
   'Next attempt: {nextAttemptAt}': 'Próximo intento: {nextAttemptAt}',
-  'No delivery. “Send a test” makes one, and so does:':
+  'No deliveries. “Send a test” creates one, and so does:':
     'No hay entregas. «Enviar una prueba» crea una, y también:',
   'None yet.': 'Todavía no hay.',
   'Of the latest {count}, {perPoint} at a time':
@@ -79,8 +79,8 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   Scope: 'Ámbito',
   'Send a test': 'Enviar una prueba',
   'Resend failed deliveries': 'Reenviar lo que falló',
-  'Send what it has missed': 'Enviar lo que se ha perdido',
-  'Sends a second (empty: any)': 'Envíos por segundo (vacío: sin límite)',
+  'Send missed events': 'Enviar lo que se ha perdido',
+  'Sends per second (empty: unlimited)': 'Envíos por segundo (vacío: sin límite)',
   'Set {value}': 'Definir: {value}',
   'Set…': 'Definir…',
   Signature: 'Firma',
@@ -88,14 +88,14 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   'Stop forwarding {names}': 'Dejar de reenviar: {names}',
   Subject: 'Asunto',
   'Successful deliveries': 'Entregas con éxito',
-  'The new secret is shown this once: keep it':
+  'The new secret is shown only once: store it safely':
     'El secreto nuevo se muestra solo esta vez: guárdelo',
-  'The old secret counts for another {clock}.': 'El secreto antiguo vale aún {clock}.',
-  'The old secret no longer counts.': 'El secreto antiguo ya no vale.',
-  'The secret is shown this once: keep it': 'El secreto se muestra solo esta vez: guárdelo',
+  'The old secret is valid for another {clock}.': 'El secreto antiguo vale aún {clock}.',
+  'The old secret is no longer valid.': 'El secreto antiguo ya no vale.',
+  'The secret is shown only once: store it safely': 'El secreto se muestra solo esta vez: guárdelo',
   'The service does not show them again. The next delivery goes without them.':
     'El servicio no vuelve a mostrarlos. La próxima entrega va sin ellos.',
-  'They replace all present ones, and are kept encrypted.':
+  'They replace all existing ones, and are stored encrypted.':
     'Sustituyen a todos los actuales y se guardan cifrados.',
   'Time-out in seconds': 'Tiempo límite en segundos',
   Token: 'Token',
@@ -103,13 +103,13 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   URL: 'URL',
   'User name': 'Nombre de usuario',
   Webhook: 'Webhook',
-  'Webhooks that need you': 'Webhooks que le necesitan',
-  'Whoever has this link may look after the webhooks for an hour, or until you revoke it':
+  'Webhooks that need attention': 'Webhooks que le necesitan',
+  'Anyone with this link can manage the webhooks for an hour, or until you revoke it':
     'Quien tenga este enlace puede gestionar los webhooks durante una hora, o hasta que usted lo revoque',
   'after {responseTime} ms': 'tras {responseTime} ms',
   'also with a public key': 'también con una clave pública',
   'an HTTPS endpoint': 'un punto de acceso HTTPS',
-  'as the service has it, or 0, 60, 300': 'como en el servicio, o 0, 60, 300',
+  'default of the service, or 0, 60, 300': 'como en el servicio, o 0, 60, 300',
   'in any order': 'en cualquier orden',
   none: 'ninguno',
   'one after the other for each item': 'una tras otra para cada elemento',
@@ -117,12 +117,12 @@ export const webhooks: Readonly<Record<keyof typeof german, string>> = {
   '{recovered} deliveries are sent again.': 'Se reenvían {recovered} entregas.',
   '{value} in {responseTime} ms: {value2}': '{value} en {responseTime} ms: {value2}',
   '“{event}” goes to {deliveries} webhooks.': '«{event}» va a {deliveries} webhooks.',
-  'Headers of the answer': 'Cabeceras de la respuesta',
-  'Headers of the request': 'Cabeceras de la petición',
-  'Conditions on the data of its events; all must hold. Quotes make a text of a number: "7".':
+  'Response headers': 'Cabeceras de la respuesta',
+  'Request headers': 'Cabeceras de la petición',
+  'Conditions on the data of its events; all must hold. Quotes turn a number into text: "7".':
     'Condiciones sobre los datos de sus eventos; deben cumplirse todas. Las comillas convierten un número en texto: "7".',
   'Test sends': 'Envíos de prueba',
   'a test': 'una prueba',
   'attempts: {attempts}': 'intentos: {attempts}',
-  'Changes of the audit log, too': 'También las entradas del registro',
+  'Include changes of the audit log': 'También las entradas del registro',
 };

@@ -58,7 +58,7 @@ const told = async (id: string) =>
     )
   ).map(({ state }) => state);
 
-test('a rule is tried on the past before it is saved', async () => {
+test('a rule is tested on past data before it is saved', async () => {
   const ask = (fields: object) =>
     service.call('POST', '/v1/analytics/alerts/test', { body: { ...rule, days: 7, ...fields } });
   const { status, body } = await ask({});
@@ -77,7 +77,7 @@ test('a rule is tried on the past before it is saved', async () => {
   assert.equal((await service.call('GET', '/v1/analytics/alerts')).body.data.length, 0);
 });
 
-test('an alert opens once, however many processes judge it, and is resolved when deleted', async () => {
+test('an alert opens once, however many processes evaluate it, and is resolved when deleted', async () => {
   const { status, body } = await create();
   assert.equal(status, 201);
   const { id } = body.data;
@@ -104,7 +104,7 @@ test('an alert opens once, however many processes judge it, and is resolved when
   assert.deepEqual(await told(id), ['opened', 'resolved']);
 });
 
-test('the chore judges what is due; another rule starts anew', async () => {
+test('the chore evaluates due alerts; a changed rule starts over', async () => {
   const { id } = (await create({ condition: { type: 'below', threshold: 50 } })).body.data;
   await makeDue(id);
   await eventually(
@@ -120,7 +120,7 @@ test('the chore judges what is due; another rule starts anew', async () => {
   assert.deepEqual(await told(id), ['opened', 'resolved']);
 });
 
-test('rules that make no sense are refused by field', async () => {
+test('invalid rules are rejected with the field', async () => {
   const pathOf = async (fields: object) => {
     const { status, body } = await create(fields);
     return [status, body.error.details[0].path];

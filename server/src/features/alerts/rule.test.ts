@@ -16,7 +16,7 @@ const hourMs = 3_600_000;
 const rates = (...values: (number | null)[]) => values.map((value) => ({ value, base: 500 }));
 const counts = (...values: number[]) => values.map((value) => ({ value, base: null }));
 
-test('a threshold is breached beyond it, and says nothing of too little data', () => {
+test('a threshold is breached only beyond it, and too little data gives no result', () => {
   const verdict = (value: number | null, of: number) =>
     judge(base, [{ value, base: of }], false).verdict;
   assert.equal(verdict(0.05, 100), 'fine');
@@ -39,13 +39,13 @@ test('a band is median ± width × 1.4826 × MAD', () => {
   assert.equal(judge(up, counts(0, ...history), true).verdict, 'fine');
 });
 
-test('weeks that are alike make a band of the least width', () => {
+test('nearly equal weeks give a band of the minimum width', () => {
   const rule = { ...base, condition: band };
   const { low, high } = judge(rule, rates(0.02, 0.02, 0.02, 0.02, 0.02), false);
   assert.ok(Math.abs((low ?? 0) - 0.018) < 1e-12 && Math.abs((high ?? 0) - 0.022) < 1e-12);
 });
 
-test('a band needs three weeks of data, and a count usual numbers', () => {
+test('a band needs three weeks of data, and a count needs enough usual numbers', () => {
   const rule = { ...base, condition: band };
   assert.equal(judge(rule, rates(0.5, 0.01, 0.01, null, null), false).verdict, 'unknown');
   assert.equal(judge(rule, rates(0.5, 0.01, 0.01, 0.01, null), false).verdict, 'breached');
@@ -53,7 +53,7 @@ test('a band needs three weeks of data, and a count usual numbers', () => {
   assert.equal(judge(rule, counts(0, 200, 200, 200, 200), true).verdict, 'breached');
 });
 
-test('windows end with the hour, and a week before each', () => {
+test('windows end with the hour, and previous windows are whole weeks before it', () => {
   const end = Date.UTC(2026, 0, 31, 12);
   const windows = windowsOf({ ...base, windowHours: 3, condition: band }, end);
   assert.equal(windows.length, 5);
@@ -61,7 +61,7 @@ test('windows end with the hour, and a week before each', () => {
   assert.deepEqual(windows[4], { startMs: end - (672 + 3) * hourMs, endMs: end - 672 * hourMs });
 });
 
-test('an alert opens once, is resolved by windows in a row, and then cools down', () => {
+test('an alert opens once, is resolved by consecutive windows, and then cools down', () => {
   const told = (verdicts: string) => {
     let state = newState;
     return [...verdicts]
@@ -75,7 +75,7 @@ test('an alert opens once, is resolved by windows in a row, and then cools down'
       .join('');
   };
   assert.equal(told('ffbbbff'), '--o---r');
-  assert.equal(told('bfbfbff'), 'o-----r', 'only in a row');
-  assert.equal(told('bf?f'), 'o--r', 'no data says nothing');
-  assert.equal(told('bffbbbbbb'), 'o-r-----o', 'six hours of peace');
+  assert.equal(told('bfbfbff'), 'o-----r', 'only consecutive windows count');
+  assert.equal(told('bf?f'), 'o--r', 'windows without data have no effect');
+  assert.equal(told('bffbbbbbb'), 'o-r-----o', 'six quiet hours');
 });

@@ -81,8 +81,8 @@ async function deleteItem(db: Db, contentId: string) {
   return { organizationId, contentId, playbackId: null, sourceKey: null, position: '' };
 }
 
-describe('an item that is deleted for good', () => {
-  test('loses its statistics, and events that come later bring none back', async () => {
+describe('an item that is permanently deleted', () => {
+  test('loses its statistics, and later events do not bring them back', async () => {
     const db = await openFilled();
     assert.ok((await rowsOf(db, gone)) > 4);
     const before = await rowsOf(db, kept);
@@ -102,7 +102,7 @@ describe('an item that is deleted for good', () => {
     assert.equal(rows[0]?.plays, 8, 'the organization keeps what was watched');
   });
 
-  test('also while a projector writes about it', async () => {
+  test('even while a projector writes about it', async () => {
     const db = await openFilled();
     const projector = startProjector({
       db,
@@ -126,7 +126,7 @@ describe('an item that is deleted for good', () => {
 });
 
 describe('a viewer who is erased', () => {
-  test('leaves no row, and the others keep theirs', async () => {
+  test('leaves no row, and other viewers keep theirs', async () => {
     const db = await openFilled();
     const before = await readTables(db);
     assert.ok((await erase(db, organizationId, 'ada')) > 0);
@@ -144,7 +144,7 @@ describe('a viewer who is erased', () => {
     assert.equal(await erase(db, 'org_other', 'bob'), 0, 'only of the organization');
   });
 
-  test('is new when they come back, also for a projector that remembers them', async () => {
+  test('is new when they come back, even for a projector that remembers them', async () => {
     const db = await openFilled();
     const projector = startProjector({
       db,
@@ -164,11 +164,11 @@ describe('a viewer who is erased', () => {
       select (select count(*) from view_state_a) + (select count(*) from view_state_b)
         + (select count(*) from view_state_c) as views
     `.execute(db);
-    assert.equal(rows[0]?.views, 3 + 1, 'three of bob, and the one that came after the erasure');
+    assert.equal(rows[0]?.views, 3 + 1, 'three of bob, and one that arrived after the erasure');
   });
 });
 
-test('live streams have those who watched them a moment ago, and nobody else does', async () => {
+test('a live stream counts only viewers who watched it a moment ago', async () => {
   const db = await openFilled();
   await append(db, watching(stream, 'late', Date.now() - 50_000));
   await projectAll(db);
@@ -180,7 +180,7 @@ test('live streams have those who watched them a moment ago, and nobody else doe
   assert.equal((await sql`select from live_viewer`.execute(db)).rows.length, 0);
 });
 
-test('rows by hour go after 90 days; days, totals and what is younger stay', async () => {
+test('hourly rows expire after 90 days; days, totals and younger rows stay', async () => {
   const db = await openFilled();
   const before = await readTables(db);
   await expireProjections(db, allProjections, signal);

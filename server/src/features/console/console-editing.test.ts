@@ -81,13 +81,13 @@ async function readKeyLog(hand: Hand): Promise<void> {
   await start('/keys');
   await hand.press(button('New key'));
   await hand.write(field('Name'), `limited by ${hand.name}`);
-  await hand.write(page.getByLabel('Requests a minute'), '100');
+  await hand.write(page.getByLabel('Requests per minute'), '100');
   await hand.press(button('Create key'));
   const secret = await page.getByText(/^rf_pk_\w{20,}$/).innerText();
   await service.call('GET', '/v1/feed?deviceId=one', { key: secret });
   await page.keyboard.press('Escape');
   await hand.press(link(`limited by ${hand.name}`));
-  await page.getByText('At most 100 requests a minute').waitFor();
+  await page.getByText('At most 100 requests per minute').waitFor();
   await page.getByText('GET /v1/feed').waitFor({ timeout: 30_000 });
 }
 
@@ -183,7 +183,7 @@ test('two editors of other fields both keep what they wrote', options, async () 
   await field('Description').fill('By me');
   await call('PATCH', `/v1/content/${id}`, { title: 'By somebody else' });
   await button('Save').click();
-  await page.getByText('Somebody else has changed title meanwhile').waitFor();
+  await page.getByText('Someone else has changed title in the meantime').waitFor();
   const item = await call('GET', `/v1/content/${id}`);
   assert.deepEqual([item.title, item.description], ['By somebody else', 'By me']);
 });
@@ -199,7 +199,7 @@ test('two editors of the same field see both versions, and choose', options, asy
     await field('Title').fill('Mine');
     await call('PATCH', `/v1/content/${id}`, { title: 'Theirs' });
     await button('Save').click();
-    await dialog.getByText('Somebody else has changed the same').waitFor();
+    await dialog.getByText('Someone else has changed the same fields').waitFor();
     await takePictures(page, 'conflict');
     assert.equal((await call('GET', `/v1/content/${id}`)).title, 'Theirs');
     await dialog.getByRole('radio', { name: new RegExp(`^${choice}`) }).check();
@@ -257,7 +257,7 @@ test('an upload goes on over pages and after a reload, and can be cancelled', op
   page.once('dialog', (asked) => void asked.accept());
   await page.reload();
   await button('1 unfinished').click();
-  await dialog.getByText('choose the same file to go on').waitFor();
+  await dialog.getByText('choose the same file to continue').waitFor();
   await takePictures(page, 'uploads');
   isSlow = false;
   await dialog.getByLabel('File of long way.mp4').setInputFiles(file);
@@ -328,13 +328,13 @@ test('settings, rules, schedules and viewer keys are made in drawers', options, 
   assert.equal((await call('GET', '/v1/exports/schedules')).length, 1);
   await button(/^Stop the schedule of events/).click();
   await dialog.getByRole('button', { name: 'Stop the schedule' }).click();
-  await page.getByText('No schedule yet.').waitFor();
+  await page.getByText('No schedules yet.').waitFor();
 
   await start('/keys');
   await button('New viewer key').click();
   await dialog.getByLabel('Name of the viewer key').fill('drawer');
   await button('Create viewer key').click();
-  await dialog.getByText('The key is shown this once').waitFor();
+  await dialog.getByText('The key is shown only once').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Rotate drawer' }).waitFor();
 });

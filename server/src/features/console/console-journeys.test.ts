@@ -103,7 +103,7 @@ for (const hand of [mouse, keyboard]) {
       await start('/journeys');
       await button('Add step').waitFor();
       await hand.press(button('Add step'));
-      await page.getByText('Complete each event, condition').waitFor();
+      await page.getByText('The answer appears here once each event').waitFor();
       await choose(hand, kindOf('Step 4'), 'custom.purchase');
       await page.getByText('4. custom.purchase').first().waitFor();
       await settled();
@@ -214,7 +214,7 @@ test('without the experiment there is no break-down by its variants', options, a
     .click();
   await page.getByText('1. impression').first().waitFor();
   assert.equal(await breakdown.inputValue(), '');
-  assert.equal(await page.getByText('Complete each event').count(), 0);
+  assert.equal(await page.getByText('The answer appears here once each event').count(), 0);
   // An address that names variants without an experiment also works.
   await start('/journeys?breakdown=experimentVariant');
   await page.getByText('1. impression').first().waitFor();

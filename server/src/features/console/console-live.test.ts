@@ -44,7 +44,7 @@ test('a broadcast from its key to its end', options, async () => {
   await mouse.write(clip.getByLabel('To second'), '0.5');
   await mouse.write(clip.getByRole('textbox', { name: 'Title' }), 'The beginning');
   await mouse.press(button('Make the clip'));
-  const made = page.getByRole('status').filter({ hasText: 'Made, and being processed' });
+  const made = page.getByRole('status').filter({ hasText: 'Created, and being processed' });
   await made.getByRole('link', { name: 'The beginning' }).waitFor();
   // The keyboard moves the end on the timeline, and rejections are shown.
   const end = page.getByRole('slider', { name: 'Where the clip ends' });
@@ -69,7 +69,7 @@ test('a broadcast from its key to its end', options, async () => {
   await page.getByText('No stream has this key.').waitFor();
   await button('Remove…').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Stop passing on' }).click();
-  await page.getByText('This broadcast is passed on to no other service.').waitFor();
+  await page.getByText('This broadcast is not passed on to any other service.').waitFor();
   await button('Reset key').click();
   await page.getByRole('dialog').getByRole('button', { name: 'Reset key' }).click();
   await shown.getByText('rf_live_').waitFor();

@@ -119,11 +119,11 @@ test('a page that fails keeps the frame, and can be tried again', options, async
     route.fulfill({ json: { data: [null], meta: { requestId: 'req_a', nextCursor: null } } }),
   );
   await mouse.press(link('Exports'));
-  await alert('This page has failed').waitFor();
+  await alert('An error occurred on this page').waitFor();
   await takePictures(page, 'failed');
   await open(mouse, 'Keys');
   await mouse.press(link('Exports'));
-  await alert('This page has failed').waitFor();
+  await alert('An error occurred on this page').waitFor();
   await page.unroute('**/v1/exports?*');
   await button('Try again').click();
   await heading('Exports').waitFor();

@@ -94,7 +94,7 @@ async function chooseThumbnail(hand: Hand): Promise<void> {
   await page.locator('video').evaluate((video: HTMLVideoElement) => {
     video.currentTime = 0.1;
   });
-  await hand.press(button('Use the picture shown'));
+  await hand.press(button('Use the current frame'));
   const dark = await changed(thumbnailUrl);
   assert.equal(dark.thumbnailTime, 0.1);
   await page.getByText('The picture at 0.1 s.').waitFor();
@@ -103,7 +103,7 @@ async function chooseThumbnail(hand: Hand): Promise<void> {
   await page.getByLabel('Image for the thumbnail').setInputFiles(file);
   const uploaded = await changed(dark.thumbnailUrl);
   assert.equal(uploaded.thumbnailTime, null);
-  await hand.press(button('Use the first picture'));
+  await hand.press(button('Use the first frame'));
   assert.equal((await changed(uploaded.thumbnailUrl)).thumbnailUrl, thumbnailUrl);
 }
 
@@ -201,7 +201,7 @@ async function recoverWebhook(hand: Hand): Promise<void> {
   await delivery.waitFor();
   await hand.press(delivery);
   // Both attempts show what was sent.
-  const sent = page.locator('summary', { hasText: 'Headers of the request' });
+  const sent = page.locator('summary', { hasText: 'Request headers' });
   await until(
     'both attempts',
     () => sent.count(),
@@ -212,7 +212,7 @@ async function recoverWebhook(hand: Hand): Promise<void> {
     .getByText(/^x-service-attempt: 2$/m)
     .first()
     .waitFor();
-  await hand.press(page.locator('summary', { hasText: 'Headers of the answer' }).first());
+  await hand.press(page.locator('summary', { hasText: 'Response headers' }).first());
   await page
     .getByText(/^x-said: by the receiver$/m)
     .first()
@@ -233,7 +233,7 @@ async function rotateSecret(hand: Hand): Promise<void> {
   assert.notEqual(await shown.innerText(), secret);
   await open(hand, 'Webhooks');
   await hand.press(link(url));
-  await page.getByText(/The old secret counts for another 00:59:\d\d/).waitFor();
+  await page.getByText(/The old secret is valid for another 00:59:\d\d/).waitFor();
   assert.equal(await shown.count(), 0);
   await removeWebhook(id);
 }
@@ -262,7 +262,7 @@ async function filterWebhook(hand: Hand): Promise<void> {
   assert.deepEqual(JSON.parse(await filter.inputValue()), { title: { prefix: 'News' } });
   await hand.write(filter, '{ "title": ');
   await hand.press(button('Create webhook'));
-  await page.getByText('The conditions are no JSON.').waitFor();
+  await page.getByText('The conditions are not valid JSON.').waitFor();
   assert.equal(await button('As fields').isDisabled(), true);
   await hand.write(
     filter,

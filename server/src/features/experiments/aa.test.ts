@@ -35,7 +35,7 @@ async function readUnits(db: Db): Promise<string[]> {
   return rows.map(({ unit }) => unit);
 }
 
-test('an experiment through the database is what it is in memory, and what a rebuild makes of it', async () => {
+test('an experiment gives the same results in memory, through the database, and after a rebuild', async () => {
   const { db } = await openTestDatabase();
   const startMs = Math.floor(Date.now() / dayMs) * dayMs - 20 * dayMs + dayMs / 2;
   // Enough viewers for the cap on watch times to take effect; traffic grows from the fourth day.
@@ -67,7 +67,7 @@ test('an experiment through the database is what it is in memory, and what a reb
   assert.deepEqual(await readUnits(db), live);
 });
 
-test('experiments without an effect rarely name one under daily reading, and raise no alarm', () => {
+test('experiments without an effect rarely name a winner under daily reading, and raise no alarm', () => {
   const runs = 30;
   const tally = tallyFalseFindings(runs, { viewers: 260, seed: 1, split: 0.5 });
   for (const metric of metricNames) {

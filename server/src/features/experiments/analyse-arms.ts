@@ -1,4 +1,4 @@
-/** A stage of the results: the statistics of loaded arms, under the monitoring that applies. */
+/** The analysis stage of the results: statistics of loaded arms under the applicable monitoring. */
 import { controlOf, planOf, type ExperimentRow } from './experiment.ts';
 import { clockOfPlan } from './inference.ts';
 import { wholeDays } from './looks.ts';

@@ -32,7 +32,7 @@ export async function readArms(db: Db, row: ExperimentRow, asOf: Date): Promise<
   };
 }
 
-/** When traffic was raised, without the raises that leave too few units before the next one. */
+/** Times at which traffic was raised, except raises with too few units before the next one. */
 async function readPeriods(db: Db, row: ExperimentRow): Promise<Date[]> {
   const raised = raisesOf(row);
   if (raised.length === 0) return raised;

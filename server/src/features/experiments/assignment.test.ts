@@ -43,7 +43,7 @@ test('the hash is MurmurHash3', () => {
   assert.equal(hash('The quick brown fox jumps over the lazy dog', 0), 0x2e4ff723);
 });
 
-test('of a million units, nobody changes variant while traffic grows and shrinks', () => {
+test('no unit out of a million changes variant while traffic grows and shrinks', () => {
   const count = 1_000_000;
   const given = new Uint8Array(count);
   const steps = [0.01, 0.05, 0.5, 1, 0.5, 1];
@@ -69,7 +69,7 @@ test('of a million units, nobody changes variant while traffic grows and shrinks
   assert.ok(fit([treated, count - treated], [0.5, 0.5]) > 0.001);
 });
 
-test('the split is fair among those whom any share lets in', () => {
+test('the split is fair among the units selected by any traffic share', () => {
   for (const traffic of [0.01, 0.05, 0.1, 0.5]) {
     const shares = [0.2, 0.3, 0.5];
     const plan = planOf(
@@ -117,7 +117,7 @@ test('positions are uniform for ids of every form, and independent between exper
   assert.ok(low > 8 && low < 40, `${low} of ${pValues.length} are below one half`);
 });
 
-test('experiments that share a gate and not their ranges never share a unit', () => {
+test('experiments that share a gate but not their ranges never share a unit', () => {
   const plan = (id: string, from: number, to: number): AssignmentPlan => ({
     ...planOf(id, 1),
     gateSalt: 'layer',

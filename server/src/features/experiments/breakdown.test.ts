@@ -82,7 +82,7 @@ async function measureOf(name: string): Promise<Measure> {
   return openMeasure(db, row, end, name);
 }
 
-test('the days of every metric are what was read at their ends', async () => {
+test('each day in the timeline of a metric equals the reading at the end of that day', async () => {
   for (const metric of ['watchTime', 'sessionsPerUser', 'completionRate', 'retention']) {
     const { points, novelty } = await readTimeline(db, await measureOf(metric));
     assert.equal(points.length, 14);
@@ -103,7 +103,7 @@ test('the days of every metric are what was read at their ends', async () => {
   }
 });
 
-test('own metrics are what those of the service are, where they mean the same', async () => {
+test('custom metrics equal built-in metrics with the same meaning', async () => {
   const { arms } = await readArms(
     db,
     { ...row, metrics: ['own_plays', 'own_rate', 'own_mean', 'own_share'] },
@@ -157,7 +157,7 @@ test('segments add up to the whole, and are judged as one family', async () => {
   );
 });
 
-test('an effect that is gone in the second half is called fading', async () => {
+test('an effect that is gone in the second half is reported as fading', async () => {
   const middle = new Date(startMs + 7 * dayMs);
   // Treated viewers watch four times as long as the others in the first half, and equally long
   // after.

@@ -18,7 +18,7 @@ import { readResults } from './results.ts';
 import { insertRow } from './simulation-database.fixture.ts';
 import { simulatedRow } from './simulated-row.fixture.ts';
 
-test('a guardrail that is harmed on the first day is told once, and stays', async () => {
+test('a guardrail that is harmed on the first day is reported once, and stays harmed', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, makeContentIds(1));
   const now = new Date();

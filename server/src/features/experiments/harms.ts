@@ -20,7 +20,7 @@ export function harmsOf(
   decreasing: ReadonlySet<string>,
   now: Date,
 ): Harmed[] {
-  // Figures of unevenly filled arms prove nothing.
+  // A sample ratio mismatch makes the figures meaningless.
   if (!checkSampleRatio(arms.map(({ assigned, weight }) => ({ units: assigned, weight }))).ok) {
     return [];
   }

@@ -13,7 +13,10 @@ import { noLook, type Monitoring } from './statistics/monitoring.ts';
  */
 export type Inference = 'always-valid' | readonly ScheduledLook[];
 
-/** The clock that splits an experiment into days: that of its start, whatever the zone is now. */
+/**
+ * The clock that splits an experiment into days. It uses the zone at the start, even if the
+ * organization has changed its zone since.
+ */
 export function clockOfPlan(row: ExperimentRow): ZoneClock {
   return clockOf(planOf(row).timeZone ?? 'UTC');
 }

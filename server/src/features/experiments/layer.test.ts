@@ -8,7 +8,7 @@ import { areExclusive, freeShare, takeRanges } from './layer.ts';
 const sizeOf = (ranges: readonly SlotRange[]) =>
   ranges.reduce((sum, [from, to]) => sum + to - from, 0);
 
-test('experiments take what is free from a place on, around the end', () => {
+test('experiments take the free ranges from a given place on, wrapping around', () => {
   assert.deepEqual(takeRanges([], 0.25, 0.5), [[0.5, 0.75]]);
   assert.deepEqual(takeRanges([], 0.5, 0.75), [
     [0.75, 1],
@@ -18,7 +18,7 @@ test('experiments take what is free from a place on, around the end', () => {
   assert.equal(takeRanges([[0.25, 0.75]], 0.6, 0), null);
 });
 
-test('starts at any places overlap with none that runs, and fill the layer', () => {
+test('experiments that start at any places never overlap with running ones, and fill the layer', () => {
   const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
   fc.assert(
     fc.property(fc.array(place, { minLength: 10, maxLength: 10 }), (places) => {
@@ -40,7 +40,7 @@ test('starts at any places overlap with none that runs, and fill the layer', () 
   );
 });
 
-test('ranges that overlap, as those of exclusive audiences do, are free once', () => {
+test('overlapping ranges, as those of exclusive audiences, count once', () => {
   assert.ok(
     Math.abs(
       freeShare([
@@ -51,7 +51,7 @@ test('ranges that overlap, as those of exclusive audiences do, are free once', (
   );
 });
 
-test('audiences exclude each other by country and by device, and not by segment', () => {
+test('audiences exclude each other by country and by device, but not by segment', () => {
   assert.equal(areExclusive({ countries: ['DE'] }, { countries: ['US'] }), true);
   assert.equal(areExclusive({ countries: ['DE', 'US'] }, { countries: ['US'] }), false);
   assert.equal(areExclusive({ countries: ['DE'] }, {}), false);

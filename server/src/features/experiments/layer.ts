@@ -1,7 +1,7 @@
 /**
  * The layer that running ranking experiments share: content can be ordered in only one way, so a
  * unit is in at most one of them. Each takes free parts of [0, 1). Experiments whose audiences
- * exclude each other never meet in a unit, so they may take the same parts.
+ * exclude each other never share a unit, so they may take the same parts.
  */
 import type { Targeting } from '@reelfeed/client/assignment';
 import type { SlotRange } from './experiment.ts';

@@ -35,7 +35,7 @@ test('a week that starts seconds late has seven whole days, and six days have si
   assert.equal(days('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z', 'America/New_York'), 7);
 });
 
-test('looks are at midnights of the time zone from the minimum on, and at the end', () => {
+test('looks are at local midnights from the minimum runtime on, and at the end', () => {
   assert.deepEqual(timesOf(scheduleOf('2026-03-02T09:00:00Z', '2026-03-11T12:00:00Z')), [
     '2026-03-09T00:00:00.000Z',
     '2026-03-10T00:00:00.000Z',
@@ -64,7 +64,7 @@ test('no look is due before the first', () => {
   assert.equal(lookDueAt(looks, at('2027-01-01T00:00:00Z')), 3);
 });
 
-test('looks before the end was moved keep what they spent, and all together spend alpha', () => {
+test('looks taken before the end was moved keep what they spent, and all looks together spend alpha', () => {
   const schedule = scheduleOf('2026-03-02T00:00:00Z', '2026-03-30T00:00:00Z', {
     earlierEnds: [{ endMs: at('2026-03-12T00:00:00Z'), movedAtMs: at('2026-03-10T13:00:00Z') }],
   });
@@ -96,7 +96,7 @@ test('looks before the end was moved keep what they spent, and all together spen
   assert.equal((looks[1]?.atMs ?? 0) - schedule.startMs, 8 * dayMs);
 });
 
-test('long experiments have at most thirty looks, evenly spaced and the end last', () => {
+test('long experiments have at most thirty looks, evenly spaced and with the end last', () => {
   const startMs = at('2026-01-01T00:00:00Z');
   const spacing = (days: number) => {
     const looks = looksOf({
@@ -114,7 +114,7 @@ test('long experiments have at most thirty looks, evenly spaced and the end last
   assert.deepEqual(spacing(61), [21, 3, 6]);
 });
 
-test('looks advance, end with all of alpha spent, and never forget one that was taken', () => {
+test('looks advance, spend all of alpha by the end, and never drop one that was taken', () => {
   const startMs = at('2026-03-02T09:00:00Z');
   const hours = fc.integer({ min: 30, max: 2_000 });
   const plan = fc.record({

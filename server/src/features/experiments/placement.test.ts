@@ -47,7 +47,7 @@ test('five successive experiments of 10 % share 1 % of the viewers with each oth
   }
 });
 
-test('a raise takes free parts, keeps the members, and meets no other of the group', () => {
+test('raising the traffic takes free ranges, keeps the members, and overlaps with no other experiment of the group', () => {
   const group = { exclusion_group: 'one' };
   const first = start(draft({ ...group, traffic: 0.3 }), []);
   const second = start(draft({ ...group, traffic: 0.3 }), [first]);
@@ -60,7 +60,7 @@ test('a raise takes free parts, keeps the members, and meets no other of the gro
   assert.throws(() => grownRanges(raised, 0.8, [raised, second]), /leave 0 /);
 });
 
-test('a holdout is the same for all experiments, and independent of who takes part otherwise', () => {
+test('a holdout is the same for all experiments, and independent of other participation', () => {
   const rows = [0.5, 0.5].map((traffic) => start(draft({ traffic, holdout: 0.2 }), []));
   const [some, others] = rows.map((row) => membersOf(row));
   const everybody = membersOf(start(draft({ traffic: 1, holdout: 0.2 }), []));
@@ -70,7 +70,7 @@ test('a holdout is the same for all experiments, and independent of who takes pa
   assert.ok(Math.abs(shareOf(some, others) - 0.8 * 0.25) < 0.01);
 });
 
-test('a setting is overridden by one running experiment at a time, flags and settings apart', () => {
+test('a setting is overridden by only one running experiment, separately for flags and settings', () => {
   const over = (type: 'config' | 'feature', key: string) =>
     draft({
       type,
@@ -87,7 +87,7 @@ test('a setting is overridden by one running experiment at a time, flags and set
   assert.ok(start(over('config', 'y'), [running, flag]).ranges);
 });
 
-test('the first of a group names the layer, and others join it', () => {
+test('the first experiment of a group names the layer, and others join it', () => {
   const group = { exclusion_group: 'one', traffic: 0.2 };
   const first = start(draft(group), []);
   assert.equal(first.layer, first.experiment_id);
@@ -100,7 +100,7 @@ test('the first of a group names the layer, and others join it', () => {
   assert.equal(ranking.layer, ranking.experiment_id);
 });
 
-test('what is full says how much is free; audiences that exclude each other share it', () => {
+test('a full layer reports how much is free; exclusive audiences share it', () => {
   const group = { exclusion_group: 'one' };
   const german = { targeting: { countries: ['DE'] } };
   const first = start(draft({ ...group, ...german, traffic: 0.75 }), []);
@@ -118,7 +118,7 @@ test('what is full says how much is free; audiences that exclude each other shar
   assert.deepEqual(grownRanges(draft({ traffic: 0.5 }), 0.9, [first]), [[0, 0.9]]);
 });
 
-test('ranking experiments need no keys of their own', () => {
+test('ranking experiments need no keys', () => {
   const over = (type: 'ranking' | 'config') =>
     draft({
       type,

@@ -5,7 +5,7 @@ import { daysUntil, newPerDay } from './plan.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
 import { sampleFactor } from './statistics/power.ts';
 
-test('viewers who return are no new ones', () => {
+test('returning viewers do not count as new', () => {
   // A hundred loyal viewers and two new ones a day.
   const arrivals = [100, ...Array.from({ length: 13 }, () => 2)];
   assert.equal(newPerDay(arrivals), 2);
@@ -13,7 +13,11 @@ test('viewers who return are no new ones', () => {
   assert.equal(daysUntil(arrivals, 126), 14);
   assert.equal(daysUntil(arrivals, 200), 14 + 37);
   assert.equal(daysUntil(arrivals, 10_000), null);
-  assert.equal(daysUntil([122], 784), null, 'of one day nobody knows who comes back');
+  assert.equal(
+    daysUntil([122], 784),
+    null,
+    'a single day cannot tell new viewers from returning ones',
+  );
   assert.equal(daysUntil([122], 100), 7);
   assert.equal(daysUntil([50, 0, 0, 0], 60), null);
 });

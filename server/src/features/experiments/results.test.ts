@@ -15,7 +15,7 @@ import { readResults } from './results.ts';
 import { insertRow } from './simulation-database.fixture.ts';
 import { simulatedRow } from './simulated-row.fixture.ts';
 
-test('results of many participants are kept for a while, and renewed in the background', async () => {
+test('results with many participants are cached for a while and refreshed in the background', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, makeContentIds(1));
   const startMs = Date.now() - 3 * 24 * 3_600_000;
@@ -40,7 +40,11 @@ test('results of many participants are kept for a while, and renewed in the back
   ) as [Date, Date, Date, Date];
   await add(1, 1_000);
   assert.deepEqual(await readAt(first), [first.toISOString(), 500, 500]);
-  assert.deepEqual(await readAt(soon), [soon.toISOString(), 500, 500], 'few are counted again');
+  assert.deepEqual(
+    await readAt(soon),
+    [soon.toISOString(), 500, 500],
+    'results with few participants are calculated each time',
+  );
   await add(1_001, 100_000);
   assert.deepEqual(await readAt(first), [first.toISOString(), 50_000, 50_000]);
   await add(100_001, 100_010);

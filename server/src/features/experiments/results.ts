@@ -104,7 +104,7 @@ export async function freezeResults(tx: Tx, row: ExperimentRow, endedAt: Date): 
 
 /** The data of an experiment at one time. */
 type Loaded = Arms & {
-  /** The own metrics of which a decrease is the goal. */
+  /** Custom metrics for which lower is better. */
   readonly decreasing: ReadonlySet<string>;
 };
 

@@ -222,8 +222,8 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
 type Body = Static<typeof NewExperiment>;
 
 /**
- * A stored experiment in the form of a request body. A new list of metrics chooses its primary
- * metric again.
+ * A stored experiment in the form of a request body. If the list of metrics changes, its primary
+ * metric is chosen again.
  */
 function bodyOf(row: ExperimentRow): Body & { storedPrimary: string } {
   return {

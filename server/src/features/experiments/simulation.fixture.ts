@@ -1,7 +1,8 @@
 /**
  * Experiments on simulated viewers in one process: the real assignment, projection reducers,
  * contributions, looks and statistics, with an injected clock and without a database.
- * `simulation-database.fixture.ts` does the same through the database; a test keeps the two equal.
+ * `simulation-database.fixture.ts` does the same through the database; a test checks that both
+ * agree.
  */
 import { dayMs } from '../../platform/values/time.ts';
 import { clockOf } from '../../platform/values/zone-clock.ts';

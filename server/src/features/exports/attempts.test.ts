@@ -67,7 +67,7 @@ async function assertReady(exportId: string): Promise<void> {
   assert.equal(await filesOf(exportId), 1);
 }
 
-test('of requests at the same moment ten make exports; the others are told when to come again', async () => {
+test('ten of several concurrent requests create exports; the others are told when to retry', async () => {
   const { secretKey: key } = await createOrganization(service, 'Busy');
   const answers = await Promise.all(
     Array.from({ length: 30 }, (_, index) =>
@@ -81,7 +81,7 @@ test('of requests at the same moment ten make exports; the others are told when 
   }
 });
 
-test('an attempt that has lost its lease removes its own file and no other', async () => {
+test('an attempt that has lost its lease removes only its own file', async () => {
   const exportId = await ask();
   const late = attempt(exportId, async () => {
     await attempt(exportId, commit);
@@ -91,7 +91,7 @@ test('an attempt that has lost its lease removes its own file and no other', asy
   await assertReady(exportId);
 });
 
-test('an attempt that was overtaken cannot make the export ready', async () => {
+test('a superseded attempt cannot make the export ready', async () => {
   const exportId = await ask();
   let overtaking: Promise<unknown> | undefined;
   const late = attempt(exportId, async (effect) => {
@@ -106,7 +106,7 @@ test('an attempt that was overtaken cannot make the export ready', async () => {
   await assertReady(exportId);
 });
 
-test('a commit whose answer was lost keeps the file of the export', async () => {
+test('a commit whose response was lost keeps the file of the export', async () => {
   const exportId = await ask();
   const inDoubt = attempt(exportId, async (effect) => {
     await commit(effect);
@@ -116,18 +116,18 @@ test('a commit whose answer was lost keeps the file of the export', async () => 
   await assertReady(exportId);
 });
 
-test('what a killed attempt has left is removed by the next one', async () => {
+test('files left by a killed attempt are removed by the next one', async () => {
   const exportId = await ask();
   await assert.rejects(
     attempt(exportId, () => Promise.reject(new Error('killed'))),
     /killed/,
   );
-  assert.equal(await filesOf(exportId), 1, 'nobody knows whether it was committed');
+  assert.equal(await filesOf(exportId), 1, 'it is unknown whether it was committed');
   await attempt(exportId, commit);
   await assertReady(exportId);
 });
 
-test('an erasure during an attempt leaves no file, and the export starts over', async () => {
+test('an erasure during an attempt removes the file and restarts the export', async () => {
   const exportId = await ask({ dataset: 'events' });
   const erased = attempt(exportId, async (effect) => {
     await eraseFromExports(db, storage, { organizationId });
@@ -139,7 +139,7 @@ test('an erasure during an attempt leaves no file, and the export starts over', 
   assert.equal(await filesOf(exportId), 1);
 });
 
-test('a file that the version before has made can be downloaded', async () => {
+test('a file made by the previous version can be downloaded', async () => {
   const exportId = await ask();
   await attempt(exportId, commit);
   const folder = `exports/${organizationId}/${exportId}`;
@@ -149,7 +149,7 @@ test('a file that the version before has made can be downloaded', async () => {
   await assertReady(exportId);
 });
 
-test('nobody else can cancel an export, or take its finished parts away', async () => {
+test('other organizations cannot cancel an export or read its finished parts', async () => {
   const exportId = await ask();
   await query(
     service,
@@ -164,7 +164,7 @@ test('nobody else can cancel an export, or take its finished parts away', async 
   assert.equal((await query(service, parts, [exportId])).length, 1);
 });
 
-test('an export that is cancelled during an attempt leaves nothing, and stays cancelled', async () => {
+test('an export cancelled during an attempt leaves nothing and stays cancelled', async () => {
   const exportId = await ask();
   const path = `/v1/exports/${exportId}`;
   const answer = await attempt(exportId, async (effect) => {
@@ -180,7 +180,7 @@ test('an export that is cancelled during an attempt leaves nothing, and stays ca
   assert.equal(found.data.status, 'cancelled');
 });
 
-test('an export that is deleted leaves nothing, whether or not it was made', async () => {
+test('a deleted export leaves nothing, whether it was finished or not', async () => {
   const made = await ask();
   await attempt(made, commit);
   const underWay = await ask();

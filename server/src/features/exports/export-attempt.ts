@@ -95,7 +95,7 @@ export async function makeExportFile(
   await put(await writer.end());
   const pieces = await flush(true);
   await completeExportFile(storage, file, pieces, signal);
-  // A further attempt needs only the objects of finished parts.
+  // The next attempt needs only the objects of finished parts.
   const named = new Set(saved.pieces.map(({ key }) => key));
   const keys = pieces.map(({ key }) => key);
   await removePieces(

@@ -70,7 +70,7 @@ async function readParquet(bytes: Buffer): Promise<Body[]> {
 }
 
 describe('an export', () => {
-  test('of events holds each of them, in every format the same', async () => {
+  test('of events contains each of them, with the same values in every format', async () => {
     const plain = lines(await download(await make({ dataset: 'events', format: 'ndjson' })));
     const own = plain.filter((row) => row['contentId'] === item.id);
     assert.deepEqual(
@@ -102,7 +102,7 @@ describe('an export', () => {
     }
   });
 
-  test('of content escapes what CSV needs escaped', async () => {
+  test('of content escapes special characters in CSV', async () => {
     const bytes = await download(await make({ dataset: 'content', format: 'csv' }));
     const text = bytes.toString('utf8');
     const [header = ''] = text.split('\r\n');
@@ -119,7 +119,7 @@ describe('an export', () => {
     assert.equal(rows.length, 2);
   });
 
-  test('of analytics holds the metrics of each item and day', async () => {
+  test('of analytics contains the metrics of each item and day', async () => {
     await eventually('the events to be counted', async () => {
       const { body } = await service.call('GET', `/v1/analytics/content/${item.id}`);
       return body.data.summary.likes === 1 ? true : null;
@@ -134,7 +134,7 @@ describe('an export', () => {
     assert.ok(nothing.id !== rows[0]?.['contentId']);
   });
 
-  test('without rows is a file all the same', async () => {
+  test('without rows is still a file', async () => {
     const range = { startDate: '2001-01-01', endDate: '2001-01-01' };
     const csv = await make({ dataset: 'content', format: 'csv', ...range });
     assert.match((await download(csv)).toString(), /^id,contentType,[^\n]*\r\n$/);
@@ -143,7 +143,7 @@ describe('an export', () => {
     assert.equal(parquet.rowCount, 0);
   });
 
-  test('is told to webhooks in the transaction that makes it ready', async () => {
+  test('is announced to webhooks in the transaction that makes it ready', async () => {
     const body = { url: 'https://hooks.example.com/', events: ['export.ready'] };
     const webhook = await service.call('POST', '/v1/webhooks', { body });
     const { id, rowCount, fileSize } = await make({ dataset: 'content', format: 'csv' });
@@ -159,7 +159,7 @@ describe('an export', () => {
     assert.ok(Date.parse(data.expiresAt) > Date.now() + 6 * dayMs);
   });
 
-  test('in CSV holds no formula, whoever wrote the text; other formats hold the text as it is', async () => {
+  test('contains no formulas in CSV, whoever wrote the text; other formats keep the text unchanged', async () => {
     const formula = '=HYPERLINK("http://x","y")';
     const made = await createItem(service, { title: formula, author: '@me', description: '-1+1' });
     const event = sampleEvent('like', made.id, { userId: '=1+1', deviceId: '\uff1d1' });
@@ -186,8 +186,8 @@ describe('an export', () => {
   });
 });
 
-describe('asking for an export', () => {
-  test('is refused for what it cannot be', async () => {
+describe('requesting an export', () => {
+  test('is rejected if it is invalid', async () => {
     const wrong: [Body, string][] = [
       [{ dataset: 'users', format: 'csv' }, 'dataset'],
       [{ dataset: 'events', format: 'xlsx' }, 'format'],
@@ -204,7 +204,7 @@ describe('asking for an export', () => {
     }
   });
 
-  test('answers by id and as a list, to its organization alone', async () => {
+  test('responds by id and as a list, only to its organization', async () => {
     const { id } = await make({ dataset: 'content', format: 'csv' });
     const { body } = await service.call('GET', '/v1/exports?limit=1');
     assert.equal(body.data[0].id, id);
@@ -217,7 +217,7 @@ describe('asking for an export', () => {
 });
 
 describe('a download', () => {
-  test('needs a genuine URL whose time is not over', async () => {
+  test('needs an authentic URL that has not expired', async () => {
     const { downloadUrl } = await make({ dataset: 'content', format: 'csv' });
     const url = new URL(local(downloadUrl));
     const changed = (name: string, value: string) => {
@@ -232,7 +232,7 @@ describe('a download', () => {
     assert.equal((await fetch(url)).status, 200);
   });
 
-  test('ends with the file when its time is over, or a viewer is erased', async () => {
+  test('ends when its file expires, or a viewer is erased', async () => {
     const content = await make({ dataset: 'content', format: 'csv' });
     const ofEvents = await make({ dataset: 'events', format: 'csv' });
     await service.call('DELETE', '/v1/users/ada/data');

@@ -58,7 +58,7 @@ async function rowsOf(body: Fields): Promise<Fields[]> {
 }
 
 describe('an export', () => {
-  test('holds the days of the organization, as reports do', async () => {
+  test('contains the days of the organization, as reports do', async () => {
     const dayOf = (event: Fields) => localDay(Date.parse(String(event['timestamp'])));
     for (const day of new Set(events.map(dayOf))) {
       const rows = await rowsOf({ dataset: 'events', startDate: day, endDate: day });
@@ -71,7 +71,7 @@ describe('an export', () => {
     }
   });
 
-  test('takes the filters of reports', async () => {
+  test('accepts the filters of reports', async () => {
     const cases: [Fields, number[]][] = [
       [{ device: 'ios' }, [0, 1]],
       [{ appVersion: '2.4.1' }, [1]],
@@ -108,7 +108,7 @@ describe('an export', () => {
     }
   });
 
-  test('of viewers has a row for each', async () => {
+  test('of viewers has one row per viewer', async () => {
     const rows = await rowsOf({ dataset: 'viewers' });
     assert.deepEqual(
       rows
@@ -125,7 +125,7 @@ describe('an export', () => {
     );
   });
 
-  test('of experiments and webhooks holds what happened, and no secrets', async () => {
+  test('of experiments and webhooks contains what happened, and no secrets', async () => {
     const experimentId = await createExperiment(service);
     const variants = await rowsOf({ dataset: 'experiments' });
     const own = variants.filter((row) => row['experimentId'] === experimentId);
@@ -154,7 +154,7 @@ describe('an export', () => {
     assert.doesNotMatch(JSON.stringify(deliveries), /secret/);
   });
 
-  test('is compressed as it was asked for', async () => {
+  test('is compressed as requested', async () => {
     const unpack = {
       none: (bytes: Buffer) => bytes,
       gzip: (bytes: Buffer) => gunzipSync(bytes),
@@ -173,7 +173,7 @@ describe('an export', () => {
     }
   });
 
-  test('is refused for a filter that its dataset does not have, or that means nothing', async () => {
+  test('is rejected for a filter that is invalid or that its dataset does not support', async () => {
     const wrong: [Fields, string][] = [
       [{ dataset: 'content', filter: { country: 'DE' } }, 'filter.country'],
       [{ dataset: 'webhooks', filter: { tag: 'news' } }, 'filter.tag'],
@@ -189,7 +189,7 @@ describe('an export', () => {
     }
   });
 
-  test('has the columns that the schemas describe', async () => {
+  test('has the columns described by the schemas', async () => {
     const { body } = await service.call('GET', '/v1/exports/schemas');
     assert.equal(body.data.length, 6);
     for (const { dataset, columns } of body.data) {
@@ -202,7 +202,7 @@ describe('an export', () => {
 });
 
 describe('the end of an export', () => {
-  test('a ready one cannot be cancelled, but deleted with its file', async () => {
+  test('a ready export cannot be cancelled, but it can be deleted with its file', async () => {
     const made = await make({ dataset: 'content' });
     const path = `/v1/exports/${made.id}`;
     const refused = await service.call('POST', `${path}/cancel`);
@@ -217,14 +217,14 @@ describe('the end of an export', () => {
     assert.equal((await service.call('DELETE', path)).status, 404);
   });
 
-  test('tells its progress', async () => {
+  test('reports its progress', async () => {
     const made = await make({ dataset: 'events' });
     const { body } = await service.call('GET', `/v1/exports/${made.id}`);
     assert.deepEqual([body.data.progress, body.data.timeZone], [1, timeZone]);
   });
 });
 
-test('a download continues where it broke off', async () => {
+test('an interrupted download resumes', async () => {
   const made = await make({ dataset: 'events' });
   const url = local(made.downloadUrl);
   const whole = await fetch(url);

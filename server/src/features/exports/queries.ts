@@ -179,7 +179,7 @@ export async function saveExportPart(
  * Makes an export ready, unless some of its data was erased or another attempt has started since
  * this attempt began.
  *
- * @returns the export, or null if this attempt's file is not wanted
+ * @returns the export, or null if this attempt's file is no longer needed
  */
 export async function finishExport(
   tx: Tx,

@@ -33,7 +33,7 @@ const sessions: fc.Arbitrary<FeedSession> = fc.record(
   { noNullPrototype: true },
 );
 
-test('a session comes back from its cursor', () => {
+test('a session is restored from its cursor', () => {
   fc.assert(
     fc.property(sessions, (session) => {
       assert.deepEqual(cursors.decode(scope, cursors.encode(scope, session)), session);
@@ -42,7 +42,7 @@ test('a session comes back from its cursor', () => {
   );
 });
 
-test('a cursor is none for another organization or filter, changed, cut or made up', () => {
+test('a cursor is rejected for another organization or filter, or if changed, truncated or invented', () => {
   fc.assert(
     fc.property(sessions, fc.nat(), fc.integer({ min: 1, max: 255 }), (session, at, flip) => {
       const cursor = cursors.encode(scope, session);

@@ -34,7 +34,7 @@ async function untilShown(parameters: string, ids: readonly string[]): Promise<v
   });
 }
 
-test('a cursor gives its page again after newer items have come, which follow on the next', async () => {
+test('a cursor returns its page again after newer items have arrived, which appear on the next one', async () => {
   const old = await createReadyItems(service, 25, () => ({ section: 'cursor' }));
   await untilShown('section=cursor&limit=50', old);
   const first = await readPage('section=cursor&limit=20');
@@ -50,7 +50,7 @@ test('a cursor gives its page again after newer items have come, which follow on
   assert.deepEqual(third.ids.toSorted(), fresh.toSorted());
 });
 
-test('exclusions never end a feed that holds other items', async () => {
+test('exclusions never end a feed that contains other items', async () => {
   const ids = await createReadyItems(service, 205, () => ({ section: 'excluded' }));
   // One statement makes them all ready, so they become visible together.
   await eventually('the feed to show the items', async () =>
@@ -61,7 +61,7 @@ test('exclusions never end a feed that holds other items', async () => {
   assert.deepEqual(page.ids.toSorted(), ids.toSorted().slice(0, 5));
 });
 
-test('an item that has left the feed since its entry was read is not shown', async () => {
+test('an item that left the feed after its entry was read is not shown', async () => {
   const changes = {
     private: "visibility = 'private'",
     unlisted: "visibility = 'unlisted'",
@@ -102,32 +102,28 @@ test('an item that has left the feed since its entry was read is not shown', asy
   }
 });
 
-test(
-  'after an outage of the database the first view is served again',
-  { timeout: 60_000 },
-  async () => {
-    const connection = await cloneDatabase();
-    if ('url' in connection) throw new Error('A clone is named by its parts.');
-    const organizationId: OrganizationId = 'org_a';
-    const admin = new Client(poolConnection({ ...connection, database: 'postgres' }));
-    await admin.connect();
-    await using database = openDatabase({ connection, poolSize: 4, log: silentLog });
-    await using index = new FeedIndex(database.db, silentLog);
-    await index.view(organizationId);
-    await admin.query(`alter database ${connection.database} allow_connections false`);
-    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
-      connection.database,
-    ]);
-    const isRefused = () =>
-      index.view(organizationId).then(
-        () => false,
-        () => true,
-      );
-    await eventually('views to be refused', async () => ((await isRefused()) ? true : null));
-    const refusals = await Promise.all(Array.from({ length: 200 }, isRefused));
-    assert.ok(refusals.every(Boolean));
-    await admin.query(`alter database ${connection.database} allow_connections true`);
-    await admin.end();
-    assert.equal((await index.view(organizationId)).index.newestFirst.length, 0);
-  },
-);
+test('after a database outage, the first view is served again', { timeout: 60_000 }, async () => {
+  const connection = await cloneDatabase();
+  if ('url' in connection) throw new Error('clones are found by their parts');
+  const organizationId: OrganizationId = 'org_a';
+  const admin = new Client(poolConnection({ ...connection, database: 'postgres' }));
+  await admin.connect();
+  await using database = openDatabase({ connection, poolSize: 4, log: silentLog });
+  await using index = new FeedIndex(database.db, silentLog);
+  await index.view(organizationId);
+  await admin.query(`alter database ${connection.database} allow_connections false`);
+  await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+    connection.database,
+  ]);
+  const isRefused = () =>
+    index.view(organizationId).then(
+      () => false,
+      () => true,
+    );
+  await eventually('views to be refused', async () => ((await isRefused()) ? true : null));
+  const refusals = await Promise.all(Array.from({ length: 200 }, isRefused));
+  assert.ok(refusals.every(Boolean));
+  await admin.query(`alter database ${connection.database} allow_connections true`);
+  await admin.end();
+  assert.equal((await index.view(organizationId)).index.newestFirst.length, 0);
+});

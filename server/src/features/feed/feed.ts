@@ -69,7 +69,7 @@ export const largestPage = 50;
 /**
  * Reads one page of the feed as JSON bytes: skeleton → rank → rules → hydrate → present. The cursor
  * fixes the next page, so nothing repeats while items, likes and schedules change. Items that may
- * no longer be shown are left out, whatever the cursor says.
+ * no longer be shown are left out, even if the cursor lists them.
  *
  * @throws ApiError INVALID_CURSOR, UNAVAILABLE
  */

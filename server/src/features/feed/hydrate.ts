@@ -43,7 +43,7 @@ export type Hydrated = readonly (FeedItemJson | null | undefined)[];
 
 export type Hydrator = {
   read(request: HydrationRequest): Promise<Hydrated>;
-  /** The JSON of an item, whether or not it is in the feed. */
+  /** The JSON of an item, even if it is not in the feed. */
   readOne(
     organizationId: OrganizationId,
     row: ItemRow,

@@ -1,6 +1,6 @@
 /**
- * Caches totals of items for pages. An item without events keeps its totals, so it is read again
- * soon only after a relevant event. Reading every item of every page took a quarter of the page's
+ * Caches totals of items for pages. An item without events keeps its totals, so they are read again
+ * early only after a relevant event. Reading every item of every page took a quarter of the page's
  * cost.
  */
 import { byDeadline } from '../../platform/async/by-deadline.ts';
@@ -9,7 +9,7 @@ import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
 
 /**
- * By this time after its arrival the projection has written an event; before that, the item is read
+ * The projection has written an event by this long after its arrival; until then, the item is read
  * again.
  */
 const settlingMs = 3_000;

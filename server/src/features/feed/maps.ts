@@ -1,4 +1,4 @@
-/** The value of a key, which is created if missing. */
+/** Returns the value of a key, creating it if missing. */
 export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
   let value = map.get(key);
   if (value === undefined) {

@@ -49,7 +49,7 @@ function walk(parts: ChoiceParts, limit: number, mostPages = Infinity) {
   return { numbers: entries.map(({ serialNumber }) => serialNumber), entries, longest };
 }
 
-test('a session of 50,000 items goes on to its end, repeats nothing, and its cursors stay short', () => {
+test('a session of 50,000 items continues to its end without repeats, and its cursors stay short', () => {
   // Sparse numbers, as when many organizations share a database.
   const items = Array.from({ length: 50_000 }, (_, at) =>
     item(at * 20_000 + 1, { freshSinceMs: nowMs - (at % 1_000) * 60_000 }),
@@ -60,7 +60,7 @@ test('a session of 50,000 items goes on to its end, repeats nothing, and its cur
   assert.ok(longest <= 7_000, `${longest} characters`);
 });
 
-test('a session that is swept shows what comes back in its place, once, and nothing twice', async () => {
+test('a sweep shows returning items in their place once, and never repeats', async () => {
   const items = Array.from({ length: 4_000 }, (_, at) => item(at + 1));
   const parts = partsOf(items);
   let session = start;
@@ -88,7 +88,7 @@ const pin = (serialNumber: number, position: number): EditorialRule => ({
   endsAtMs: Infinity,
 });
 
-test('two or three pins for one place stand one behind another, wherever a page ends', () => {
+test('two or three pins for one place follow each other, even across a page boundary', () => {
   const items = Array.from({ length: 200 }, (_, at) => item(at + 1));
   for (const limit of [10, 20]) {
     for (const position of [3, 9, 10, 18, 19, 20, 38, 39, 40, 59]) {
@@ -119,7 +119,7 @@ const authorOf = (at: number): Partial<EntryFields> => {
   return { author: authors[at % authors.length] ?? null, tags: [`t${at % 5}`] };
 };
 
-test('no author follows itself while others are left: cold viewers, tastes, and what was seen', () => {
+test('no author follows itself while others are left: cold viewers, tastes, and seen items', () => {
   const items = Array.from({ length: 400 }, (_, at) => item(at + 1, authorOf(at)));
   const ada = { tags: ['t1'], author: 'Ada' };
   const viewers = {
@@ -135,7 +135,7 @@ test('no author follows itself while others are left: cold viewers, tastes, and 
   }
 });
 
-test('what was seen comes last, and no author of it follows itself either', () => {
+test('seen items come last, and no author of them follows itself either', () => {
   const items = Array.from({ length: 120 }, (_, at) =>
     item(at + 1, { author: at % 2 === 0 ? 'Ada' : at % 3 === 0 ? 'Bob' : 'Cy' }),
   );
@@ -153,7 +153,7 @@ test('what was seen comes last, and no author of it follows itself either', () =
   assert.deepEqual(needlessRepeats(seen), []);
 });
 
-test('a pin is no neighbour of its author where others are left', () => {
+test('a pin is not next to an item of its author while others are left', () => {
   const items = Array.from({ length: 100 }, (_, at) => item(at + 1, authorOf(at)));
   const config = { ...baseConfig, exploration: 0.3 };
   const rules = new EditorialRules([pin(1, 4), pin(9, 12)], nowMs);

@@ -130,7 +130,7 @@ type Fixed = {
   page: Chosen[];
   served: Set<number>;
   used: number;
-  /** Number of them that the viewer has since rejected, so that others take their places. */
+  /** Number of them that the viewer has since rejected, which are replaced by other items. */
   refused: number;
 };
 

@@ -3,7 +3,7 @@ import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
 import { contentTypes, publicItemFields } from '../content/content.ts';
 import { largestPage } from './feed.ts';
 
-/** The limit that events have. */
+/** Same limit as for events. */
 export const maxViewerId = 256;
 
 export const viewerId = (description: string) =>

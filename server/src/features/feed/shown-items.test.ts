@@ -10,7 +10,7 @@ function read(contentId: string) {
   return service.call('GET', `/v1/feed/items/${contentId}`, { key: service.publishableKey });
 }
 
-test('only who may watch a stream is told of it before it begins', async () => {
+test('only authorized viewers see a stream before it begins', async () => {
   const told = await createStream(service);
   const unlisted = await createStream(service, { visibility: 'unlisted' });
   const hidden = await createStream(service, { visibility: 'private' });

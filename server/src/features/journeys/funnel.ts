@@ -61,7 +61,7 @@ export class Funnel {
       coder: (chunk, properties) => {
         const matches = steps.map((step) => matcherOf(step, chunk, properties));
         const groupOf = groupReader(chunk, breakdown, this.#groups);
-        // Events that are no step still extend a session.
+        // Events that are not a step still extend a session.
         const least = this.#asked.windowHours === null ? 0 : -1;
         return (row) => {
           let mask = 0;

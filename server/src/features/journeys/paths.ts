@@ -31,7 +31,7 @@ export type PathQuestion = {
 const maxDifferent = 500_000;
 /** Maximum number of paths and transitions, over all values of a breakdown. */
 const maxCounted = 2_000_000;
-/** An excluded event, whose time alone matters. */
+/** An excluded event. Only its time matters. */
 const hidden = 0;
 
 class Tally {

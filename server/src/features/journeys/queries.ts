@@ -1,6 +1,6 @@
 /**
- * SQL for journeys. The chunks of a day have three levels by size; full ones are not merged any
- * more.
+ * SQL for journeys. The chunks of a day have three levels by size; full ones are not merged
+ * further.
  */
 import { sql, type RawBuilder } from 'kysely';
 import {

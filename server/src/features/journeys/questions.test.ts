@@ -11,7 +11,7 @@ const ask = (question: string, body: object) =>
   service.call('POST', `/v1/analytics/${question}`, { body });
 const steps = [{ event: 'impression' }, { event: 'like' }];
 
-test('a key that may only read analytics may ask', async () => {
+test('a key with only analytics access may ask', async () => {
   const made = await service.call('POST', '/v1/keys', {
     body: { type: 'secret', name: 'reader', scopes: ['analytics:read'] },
   });
@@ -21,7 +21,7 @@ test('a key that may only read analytics may ask', async () => {
   assert.equal((await call('/v1/analytics/alerts', {})).status, 403);
 });
 
-test('a question that has no answer is refused with the field that is wrong', async () => {
+test('an unanswerable question is rejected with the invalid field', async () => {
   const wrong: [string, object, RegExp][] = [
     ['funnels', { steps: steps.slice(1) }, /steps/],
     ['funnels', { steps: Array.from({ length: 9 }, () => ({ event: 'like' })) }, /steps/],
@@ -52,7 +52,7 @@ test('a question that has no answer is refused with the field that is wrong', as
   }
 });
 
-test('an erased viewer leaves the answers', async () => {
+test('the events of an erased viewer disappear from responses', async () => {
   const { id } = await createItem(service);
   const events = ['ada', 'ada', 'bob', 'bob'].map((userId) => ({
     ...sampleEvent('like', id),

@@ -103,10 +103,10 @@ export async function compareJourneys(eventCount: number): Promise<void> {
     }
   };
 
-  describe(`journeys of ${eventCount} events are answered as they are recounted`, () => {
-    test('as they were written live', compareAll);
+  describe(`journeys of ${eventCount} events match the recount`, () => {
+    test('counted live', compareAll);
 
-    test('and after a rebuild', async () => {
+    test('after a rebuild', async () => {
       await rebuild(service);
       await service.projected();
       await compareAll();

@@ -62,7 +62,8 @@ function countBlock(
 }
 
 /**
- * Events are identified by eight bytes, keyed because a client may use a person's id as event id.
+ * Events are identified by eight bytes, hashed with a key because a client may use a person's id as
+ * the event id.
  */
 export function eventKeyOf(
   secrets: ViewerSecrets,

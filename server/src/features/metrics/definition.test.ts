@@ -17,7 +17,7 @@ function eventOf(data: Record<string, unknown>, event: LoggedEvent['event'] = 'c
   return { eventId: 'e', event, contentId: 'c', at: 0, data } satisfies LoggedEvent;
 }
 
-test('counts, sums, means and ratios are whole numbers of millionths', () => {
+test('counts, sums, means and ratios are integers in millionths', () => {
   const sum = { ...base, type: 'sum' as const, counted: { ...base.counted, field: 'amount' } };
   assert.deepEqual(countEvent(base, eventOf({})), { numerator: 1e6, denominator: 1e6 });
   assert.equal(countEvent(base, eventOf({}, 'like')), null);
@@ -39,7 +39,7 @@ test('counts, sums, means and ratios are whole numbers of millionths', () => {
   assert.deepEqual(kindsOf(ratio), ['custom.purchase', 'playStart']);
 });
 
-test('conditions compare values of one type, and an event without the field has none', () => {
+test('conditions compare values of the same type, and an event without the field fails them', () => {
   const holds = (operator: string, value: unknown, data: Record<string, unknown>) => {
     const where = [{ field: 'a', operator, value }] as MetricDefinition['counted']['where'];
     return countEvent({ ...base, counted: { ...base.counted, where } }, eventOf(data)) !== null;
@@ -55,7 +55,7 @@ test('conditions compare values of one type, and an event without the field has 
   assert.equal(countEvent({ ...base, type: 'sum', counted: inherited }, eventOf({})), null);
 });
 
-test('the properties that a metric reads are known', () => {
+test('a metric reports the properties it reads', () => {
   const where = [{ field: 'currency', operator: 'eq', value: 'EUR' }] as const;
   const counted = { ...base.counted, field: 'amount', where };
   assert.deepEqual(propertiesOf({ ...base, type: 'sum', counted }), [

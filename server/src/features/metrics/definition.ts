@@ -80,7 +80,7 @@ function valueOf(data: LoggedEvent['data'], field: string): unknown {
   return Object.hasOwn(data, field) ? data[field] : undefined;
 }
 
-/** An event without the field fails every condition, except that the field is missing. */
+/** An event without the field fails every condition except `exists: false`. */
 function holds({ field, operator, value }: Condition, data: LoggedEvent['data']): boolean {
   return fulfils({ operator, value }, valueOf(data, field));
 }

@@ -69,7 +69,9 @@ export const metricEvents: EventProjection = {
   },
 };
 
-/** Another viewer's event may use the viewer's id as its own id; the log has replaced it by now. */
+/**
+ * Another viewer's event may use the viewer's id as its own id; the log has already replaced it.
+ */
 async function forgetViewer(tx: Tx, viewer: Viewer): Promise<number> {
   const { organizationId, userId } = viewer;
   const secrets = new ViewerSecrets();

@@ -37,7 +37,7 @@ export function makeHandler({ db, runReport, publicUrl }: ReportJobParts): Handl
     try {
       made = await runReport(organizationId, row.report, { ...row.query, startDate, endDate });
     } catch (error) {
-      // The query cannot be answered any more, such as for expired hours.
+      // The query can no longer be answered, for example because its hours have expired.
       if (!(error instanceof ApiError) || error.statusCode >= 500) throw error;
       await context.finish((tx) => failRun(tx, runId, error.message));
       return done;

@@ -82,7 +82,7 @@ async function blockedOn(instance: Instance, table: string): Promise<void> {
   );
 }
 
-test('killed at each step, each due time is told once and mailed', async () => {
+test('after a kill at any step, each due time is announced once and mailed', async () => {
   const receiver = await startReceiver();
   const caFile = path.join(await temporaryFolder(), 'ca.pem');
   await writeFile(caFile, authority.cert);

@@ -60,7 +60,7 @@ const runsOf = async (id: string) =>
     startDate: string;
   }[];
 
-test('each due time has one run, however many look at once and however late', async () => {
+test('each due time has one run, regardless of concurrency and delay', async () => {
   const id = await create({ schedule: { every: 'day', hour: 6 } });
   await query(
     service,
@@ -86,7 +86,7 @@ test('each due time has one run, however many look at once and however late', as
   assert.ok(Date.parse(body.data.nextAt) > now.getTime());
 });
 
-test('a run is kept, told to webhooks once, and mailed with its rows', async () => {
+test('a run is kept, announced to webhooks once, and mailed with its rows', async () => {
   const [contentId] = await createItems(service, 1);
   await service.call('POST', '/v1/webhooks', {
     body: { url: receiver.url, events: ['analytics.report'] },
@@ -123,7 +123,7 @@ test('a run is kept, told to webhooks once, and mailed with its rows', async () 
   assert.match(csv.text, /^group,device,/);
 });
 
-test('a link shows the report to whoever has it, until it is revoked', async () => {
+test('a link shows the report to anyone who has it, until it is revoked', async () => {
   const id = await create({ name: '<b>Hours</b>', report: 'hours', range: 'last7Days' });
   const made = await service.call('POST', `${path}/${id}/links`, { body: {} });
   const url = new URL(made.body.data.url);
@@ -140,7 +140,7 @@ test('a link shows the report to whoever has it, until it is revoked', async () 
   assert.equal((await open('html')).status, 404);
 });
 
-test('a report is refused for what it cannot be, and changed', async () => {
+test('an invalid report is rejected, and a report can be changed', async () => {
   const wrong: [object, string][] = [
     [{ query: { segment: 'tag' } }, 'query.segment'],
     [{ report: 'retention', query: { breakdown: 'device' } }, 'query.breakdown'],

@@ -7,7 +7,7 @@ const berlin = clockOf('Europe/Berlin');
 const due = (schedule: Parameters<typeof nextDue>[0], after: string) =>
   new Date(nextDue(schedule, berlin, Date.parse(after))).toISOString();
 
-test('a schedule keeps its hour of the clock when clocks change', () => {
+test('a schedule keeps its local hour when clocks change', () => {
   const daily = { every: 'day', hour: 7 } as const;
   assert.equal(due(daily, '2026-03-28T05:59:59Z'), '2026-03-28T06:00:00.000Z');
   assert.equal(due(daily, '2026-03-28T06:00:00Z'), '2026-03-29T05:00:00.000Z');
@@ -25,7 +25,7 @@ test('a schedule keeps its hour of the clock when clocks change', () => {
   assert.equal(due(night, first), '2026-10-26T01:00:00.000Z');
 });
 
-test('weeks and months are due on their day', () => {
+test('weeks and months are due on their configured day', () => {
   const weekly = { every: 'week', weekday: 1, hour: 0 } as const;
   assert.equal(due(weekly, '2026-11-24T12:00:00Z'), '2026-11-29T23:00:00.000Z');
   const monthly = { every: 'month', day: 1, hour: 9 } as const;
@@ -33,7 +33,7 @@ test('weeks and months are due on their day', () => {
   assert.equal(due(monthly, '2026-12-01T08:00:00Z'), '2027-01-01T08:00:00.000Z');
 });
 
-test('ranges end with the last day that is over by the clock', () => {
+test('ranges end with the last complete local day', () => {
   // A Tuesday in UTC, already the 25th in Berlin.
   const at = Date.parse('2026-11-24T23:30:00Z');
   const of = (range: Parameters<typeof daysOf>[0]) => Object.values(daysOf(range, berlin, at));

@@ -1,7 +1,7 @@
 /**
- * Binary format of facts: columns one after another, each with the fewest bytes per value that it
- * needs, compressed with zstd. Values are in native byte order, which is little-endian wherever
- * Node runs.
+ * Binary format of facts: columns stored one after another, each in the narrowest integer type that
+ * fits its values, compressed with zstd. Values are in native byte order, which is little-endian
+ * wherever Node runs.
  */
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
 import type { Hash } from '../statistics/viewer-key.ts';
@@ -47,7 +47,10 @@ const labelBytes = 8;
  */
 const minCompressedBytes = 64 * 1024;
 const compression = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
-/** Most facts fit in one such buffer. By default zlib fills many of 16 KiB and joins them. */
+/**
+ * Most facts fit in one buffer of this size. By default, zlib would fill many 16 KiB buffers and
+ * concatenate them.
+ */
 const decompression = { chunkSize: 1024 * 1024 };
 
 export function encodeFacts({ rows, contents, labels, columns }: Facts): Buffer {

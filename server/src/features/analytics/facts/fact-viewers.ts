@@ -1,4 +1,7 @@
-/** The viewers of groups of facts: which group each viewer is in, and how many are in several. */
+/**
+ * Tracks which viewers are in which groups of facts, so that viewers of several groups can be
+ * counted once.
+ */
 import { MemberPairs } from './member-pairs.ts';
 
 const flagBits = 31;
@@ -10,7 +13,10 @@ export class FactViewers {
   readonly #members: number[] = [];
   readonly #groups: number[] = [];
 
-  /** @param weight of the fact; a viewer is in a group while its weights add up to more than 0 */
+  /**
+   * @param weight of the fact; a viewer is in a group while the sum of its weights there is
+   * positive
+   */
   add(member: number, group: number, weight: number): void {
     this.#open.add(member, group, weight);
   }

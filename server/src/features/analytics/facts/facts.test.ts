@@ -68,7 +68,7 @@ function weigh(facts: readonly Fact[]): Map<string, number> {
 }
 
 describe('facts', () => {
-  test('are the same after they were stored, compressed or not', () => {
+  test('are unchanged by storing them, compressed or not', () => {
     for (const size of [0, 1, 100, 5_000]) {
       const facts = build(Array.from({ length: size }, () => someFact(1 - below(3))));
       const { rows, contents, labels, columns } = decodeFacts(encodeFacts(facts));
@@ -77,7 +77,7 @@ describe('facts', () => {
     assert.throws(() => decodeFacts(Buffer.alloc(64)));
   });
 
-  test('are put together in any order: equal ones become one, and those that are gone go', () => {
+  test('merge in any order: equal rows become one, and those of weight 0 are dropped', () => {
     const facts = Array.from({ length: 3_000 }, (_, index) => someFact(index % 3 === 0 ? -1 : 1));
     const taken = facts.slice(0, 500).map((fact) => ({ ...fact, weight: -fact.weight }));
     const parts = [facts.slice(0, 900), facts.slice(900), taken].map(build);
@@ -100,7 +100,7 @@ describe('facts', () => {
   });
 });
 
-test('chunks of the version before are read in the present order and units', () => {
+test('chunks of the previous version are read in the current order and units', () => {
   const fact = { ...someFact(1), rendition: '', position: 0 };
   const row = build([fact]);
   const unlikes = countOffset + columnIndex.unlikes;
@@ -133,7 +133,7 @@ function asEarlierChunk(bytes: Buffer, { contents, labels }: Facts): Buffer {
   return Buffer.concat([head, bytes.subarray(padded(widthsAt + factColumnCount))]);
 }
 
-test('viewers count in a group as long as anything of them is left in it', () => {
+test('a viewer counts in a group as long as any of its facts remain there', () => {
   const pairs = new MemberPairs();
   const expected = new Map<string, number>();
   for (let turn = 0; turn < 50_000; turn += 1) {
@@ -149,7 +149,7 @@ test('viewers count in a group as long as anything of them is left in it', () =>
   assert.deepEqual(found.toSorted(), left.toSorted());
 });
 
-test('an id of an item is the same after it was a key', () => {
+test('the id of an item survives its conversion to a key and back', () => {
   const id = '0198c0de-00ff-7000-8000-f00000000001';
   assert.equal(contentIdOf(contentKey(id)), id);
   assert.equal(contentKey(id).length, 8);

@@ -1,6 +1,6 @@
 /**
- * Facts: one row per view and session, with its counts and everything a filter can ask for. Reports
- * with filters add up the matching rows; see docs/decisions/0024.
+ * Facts: one row per view and session, with its counts and everything that a filter can match.
+ * Reports with filters add up the matching rows; see docs/decisions/0024.
  *
  * Each row has a weight. When a view changes, its old row is written again with weight −1 and its
  * new row with +1. Fact tables are therefore append-only, sums over them are always correct, and
@@ -16,7 +16,7 @@ const keyColumns = [
   'member',
   /** Index into `contents`; 0 for a session. */
   'content',
-  /** The hour of the day in which it began, 0 to 23. */
+  /** The hour of the day in which the view or session began, 0 to 23. */
   'hour',
   /** Index into `factDevices`. */
   'device',
@@ -38,7 +38,7 @@ const keyColumns = [
   'codec',
   'errorCode',
   'errorMessage',
-  /** Its position in the feed plus 1; 0 if unknown. */
+  /** The item's position in the feed plus 1; 0 if unknown. */
   'position',
 ] as const;
 
@@ -78,8 +78,8 @@ export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array
 
 /**
  * The 16 bytes of an item's id as eight UTF-16 units, or ''. A report reads millions of these and
- * shows only a few, so only the latter are formatted as UUIDs. V8 copies slices of up to twelve
- * units, which makes them twice as fast as `Map` keys as slices of sixteen.
+ * shows only a few, so only the shown ones are formatted as UUIDs. V8 copies slices of up to twelve
+ * units, so eight units make `Map` keys that are twice as fast as sixteen would.
  */
 export type ContentKey = string;
 
@@ -99,7 +99,9 @@ export type Facts = {
   readonly contents: readonly ContentKey[];
   /** Hashes of labels; the first is ''. */
   readonly labels: readonly Hash[];
-  /** By `factColumn`, then counts; null if all values are 0. The weight is zigzag-encoded. */
+  /**
+   * Indexed by `factColumn`, then by count; null if all values are 0. The weight is zigzag-encoded.
+   */
   readonly columns: readonly (ColumnValues | null)[];
 };
 

@@ -98,7 +98,7 @@ function addUpEqualRows(columns: readonly Joined[], total: number) {
   const sums = new Int32Array(total);
   const rowOf = new Map<number, number>();
   for (let row = 0; row < total; row += 1) {
-    // A row that only collides with another one's hash, which is rare, takes the next free hash.
+    // Try the next hash if this one belongs to a different row, which is rare.
     let hash = hashes[row] ?? 0;
     let first = rowOf.get(hash);
     while (first !== undefined && !areEqual(columns, first, row)) {

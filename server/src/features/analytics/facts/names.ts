@@ -1,7 +1,7 @@
 /**
  * The texts behind the label hashes in facts, for reports that list them. Only known labels
  * (`events/labels.ts`) and normalized error messages have a stored text. Like facts, the texts are
- * kept for ever.
+ * kept forever.
  */
 import { sql } from 'kysely';
 import { bytesArray, textArray } from '../../../platform/database/binary-arrays.ts';

@@ -1,5 +1,5 @@
 /**
- * SQL for facts. The chunks of a day have three levels by size; full ones are not merged any more.
+ * SQL for facts. The chunks of a day have three levels by size; full ones are not merged further.
  */
 import { sql } from 'kysely';
 import {

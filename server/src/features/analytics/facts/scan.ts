@@ -39,7 +39,7 @@ export async function sumFacts(
   return sums;
 }
 
-/** Together, these chunks are a few megabytes. */
+/** This many chunks take a few megabytes. */
 const chunksAtOnce = 32;
 const maxTurnMs = 10;
 

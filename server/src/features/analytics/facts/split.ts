@@ -23,7 +23,9 @@ export type SplitDimension =
   | { readonly by: 'item'; readonly keysOf: (item: ContentKey) => readonly string[] }
   | { readonly by: 'viewer'; readonly keyOf: (member: number) => string };
 
-/** Far more than the number of keys of one dimension; the product of two is still exact. */
+/**
+ * Far more keys than a dimension has; the product of two such numbers is still an exact integer.
+ */
 const maxKeys = 2 ** 26;
 const nothing: readonly number[] = [];
 
@@ -174,7 +176,7 @@ function namer(dimension: SplitDimension, facts: Facts): (value: number) => read
   }
 }
 
-/** Growable arrays of rows with their groups, since few dimensions have several keys per row. */
+/** Growable, because only a few dimensions have several keys per row. */
 class Entries {
   #rows: Int32Array;
   #weights: Int32Array;

@@ -16,7 +16,7 @@ export type FactFilter = {
   readonly country?: number;
   readonly entryPoint?: string;
   readonly appVersion?: Hash;
-  /** Items. If set, sessions do not match. */
+  /** Items to match. If set, no sessions match. */
   readonly contentIds?: ReadonlySet<ContentKey>;
 };
 

@@ -1,6 +1,6 @@
 /**
- * Proves that views and sessions end by silence over several days, and that a rebuild agrees with
- * the live pass.
+ * Proves that views and sessions end with a pause, over several days, and that a rebuild agrees
+ * with the live pass.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -134,7 +134,7 @@ describe('a session ends', () => {
     assert.deepEqual(await sessionsOf(db), { sessions: 1, views: 1, watchMs: 21_000 });
   });
 
-  test('by its pauses alone where it has no id, also over midnight', async () => {
+  test('only at its pauses if it has no id, even across midnight', async () => {
     const { db } = await openTestDatabase();
     await insertItems(db, contentIds);
     const midnight = Date.UTC(2026, 10, 20);

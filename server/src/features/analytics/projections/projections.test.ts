@@ -40,7 +40,7 @@ const isAtTheEdge = (at: number) => Math.abs(endMs - keptMinutes * minuteMs - at
 const events = traffic.filter(({ at }) => !isAtTheEdge(at));
 
 describe('the tables are a function of the set of events', () => {
-  test('whatever their order, their blocks and the passes; and events that come twice', async () => {
+  test('regardless of order, blocks, passes and duplicate events', async () => {
     const expected = await readTables(await openProjected(contentIds, events));
     for (const [table, rows] of Object.entries(expected)) {
       const isSpare = /_state_[abc]$/.test(table);
@@ -53,11 +53,11 @@ describe('the tables are a function of the set of events', () => {
     await assertTables(db, expected);
   });
 
-  test('by two projectors at once, one of which is killed again and again', async () => {
+  test('by two concurrent projectors, one of which is killed repeatedly', async () => {
     await projectByTwo(200);
   });
 
-  test('whoever was overtaken writes nothing, in any projection', async () => {
+  test('a projector that was superseded writes nothing, in any projection', async () => {
     const db = await openProjected(contentIds, events.slice(0, 500));
     for (const projection of allProjections) {
       const progress = await readProgress(db, [projection.name]);

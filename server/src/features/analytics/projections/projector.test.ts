@@ -26,7 +26,7 @@ function like(userId = 'ada'): LoggedEvent {
   return { eventId: randomUUID(), event: 'like', contentId, at: Date.now(), userId, data: {} };
 }
 
-test('an event is counted well within a second, when it was told of and when it was not', async () => {
+test('an event is counted well within a second, with and without a hint', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   const projector = startProjector({
@@ -57,7 +57,7 @@ test('an event is counted well within a second, when it was told of and when it 
   assert.ok(Math.max(...latencies) < 3_000, latencies.join(' '));
 });
 
-test('a block that cannot be taken is named in the log, waited for, and never skipped', async () => {
+test('a block that cannot be processed is logged and retried, never skipped', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   let isPoisonous = true;
@@ -106,7 +106,7 @@ test('a block that cannot be taken is named in the log, waited for, and never sk
   assert.match(found['content_counter']?.find((row) => row.includes('total')) ?? '', /,7,0,0,0,0/);
 });
 
-/** The projection, except that it fails on events of the viewer `poison`. */
+/** The projection, failing on events of the viewer `poison`. */
 function refusing(projection: EventProjection, isPoisonous: () => boolean): EventProjection {
   return {
     ...projection,
@@ -127,7 +127,7 @@ function refusing(projection: EventProjection, isPoisonous: () => boolean): Even
   };
 }
 
-test('a block whose bytes are damaged holds everything there, and nothing behind it is lost', async () => {
+test('a corrupted block stops its partition, and no later block is lost', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   await append(db, [like(), like()], [1]);
@@ -154,7 +154,7 @@ test('a block whose bytes are damaged holds everything there, and nothing behind
   await waitForProjections(db);
 });
 
-test('a projector takes over from one that has ended, at once', async () => {
+test('a projector takes over at once from one that has ended', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   await projectAll(db);
@@ -178,7 +178,7 @@ test('a projector takes over from one that has ended, at once', async () => {
   await waitForProjections(db, 2_500);
 });
 
-test('nothing that clients can make up stops a projection', async () => {
+test('no client input stops a projection', async () => {
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   const [contentId = ''] = contentIds;
@@ -204,7 +204,7 @@ test('nothing that clients can make up stops a projection', async () => {
       add(kind, { data, at: Date.UTC(2400, 0, 1), deviceId: '\ud800' });
     }
   }
-  add('like', { contentId: randomUUID(), userId: 'of an item that is not there' });
+  add('like', { contentId: randomUUID(), userId: 'of a nonexistent item' });
   await append(db, odd, [200]);
   await projectAll(db);
   const { rows } = await sql<{ labels: number; total: number; rest: number }>`

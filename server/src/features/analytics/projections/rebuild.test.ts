@@ -66,7 +66,7 @@ describe('a rebuild', () => {
     assert.equal(schemas.length, 0);
   });
 
-  test('is safe while events come and a projector runs', async () => {
+  test('is safe while events arrive and a projector runs', async () => {
     const { db } = await openTestDatabase();
     await insertItems(db, contentIds);
     const events = makeEvents(2);
@@ -85,7 +85,7 @@ describe('a rebuild', () => {
     await assertTables(db, await readTables(await openProjected(contentIds, events)));
   });
 
-  test('keeps the days that the log has lost, and the cohorts of viewers', async () => {
+  test('keeps days that the log has dropped, and the cohorts of viewers', async () => {
     // Old events received on their own days, which the log drops later.
     const db = await openProjected(contentIds, makeEvents(3));
     const expected = await readTables(db);

@@ -7,7 +7,7 @@ import { organizationTimeZone } from '../../organizations/organizations.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
 
-/** A table with hourly rows that expire, besides rows that stay. */
+/** A table whose hourly rows expire, but not its other rows. */
 type HourTable =
   | 'content_counter'
   | 'audience_counter'

@@ -27,7 +27,7 @@ test('CSV without rows has its header', () => {
   assert.equal(toCsv({ row, rows: [] }), 'date,startupTime.p50,startupTime.p99,title\r\n');
 });
 
-test('CSV is for those who ask for it by name', () => {
+test('CSV is sent only if it is named explicitly', () => {
   for (const accept of ['text/csv', 'text/csv;q=0.9', 'application/json, TEXT/CSV']) {
     assert.ok(wantsCsv(accept), accept);
   }

@@ -26,7 +26,7 @@ export async function answerReport<Data, Row extends TObject>(
 ): Promise<{ data: Data; meta: Meta }> {
   const { asOf, report } = await parts.heavyReads.read(async (db) => {
     const asked = { ...parts, db };
-    // Read before the numbers and from the same database, so that it never promises more than they
+    // Read before the numbers and from the same database, so that it never claims more than they
     // contain.
     return { asOf: await readAsOf(asked), report: await read(asked) };
   });

@@ -48,7 +48,7 @@ const lengthClasses = [15, 60, 300, 1_200] as const;
 /** Older items are compared by their first four weeks. */
 const maxDays = 28;
 const maxSimilar = 100;
-/** With fewer items, the band would be mostly chance. */
+/** With fewer items, the band would mostly reflect chance. */
 export const minSimilar = 5;
 const lastItems = 10;
 
@@ -118,7 +118,7 @@ async function findOthers(db: Db, organizationId: OrganizationId, item: Measured
       : sql`duration_seconds > ${least}::float8 and duration_seconds <= ${most}::float8`;
   const isSimilar = sql`content_type = ${item.contentType} and ${isOfLength}`;
   const [similar, ofOrganization, ofAuthor] = await Promise.all([
-    // Fetch more than needed: the latest items are too young for the comparison.
+    // Fetch more than needed, because the latest items are too young to compare.
     list(isSimilar, new Date(), 5 * maxSimilar),
     list(sql`true`, item.createdAt, lastItems - 1),
     list(sql`author = ${item.author}`, item.createdAt, lastItems - 1),
@@ -185,7 +185,7 @@ function curveOf(
     .map((points) => new Map(points.map(({ second, watched }) => [second, watched])));
   return watchedPoints(sums.get(item.contentId) ?? emptyDetail()).map((point) => ({
     ...point,
-    // Nobody watches an item past its end.
+    // Past its end, an item has no views.
     typical: bandOf(curves.map((curve) => curve.get(point.second) ?? 0)),
   }));
 }

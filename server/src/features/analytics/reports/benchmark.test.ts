@@ -136,7 +136,7 @@ describe('a benchmark', () => {
     });
   }
 
-  test('has bands where there are enough items, and none where there are not', async () => {
+  test('has bands only where there are enough items', async () => {
     const bandsOf = async ({ id }: Item) => {
       const { metrics } = (await service.read(`content/${id}/benchmark`)) as Benchmark;
       return metrics.filter(({ typical }) => typical !== null).length;

@@ -1,7 +1,7 @@
 /**
  * Breakdowns of reports: the numbers of a filter, split by one or two dimensions. Facts are read
  * twice, first to find the largest groups and then to add up these and the rest. Memory is
- * therefore bounded by the rows of the response, and unique viewers are exact in each.
+ * therefore bounded by the rows of the response, and unique viewers are exact in each row.
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { fieldError } from '../../../platform/http/errors.ts';

@@ -15,7 +15,7 @@ test('a metric is compared by its relative change', () => {
   });
 });
 
-test('a rate that one of the periods does not have is not a movement', () => {
+test('a rate missing in one of the periods counts as flat', () => {
   assert.deepEqual(compare({ a: null, b: 0.5, c: null }, { a: 0.5, b: null, c: null }), {
     a: { change: null, direction: 'flat' },
     b: { change: null, direction: 'flat' },

@@ -23,8 +23,8 @@ export type Feedback = { notInterested: number; reports: number; credibleReports
 
 /**
  * Counts the viewers who do not want an item and those who report it, by each viewer's latest
- * event. Also counts the reporters who were active on at least two days, which fake viewers take a
- * while to achieve.
+ * event. Also counts the reporters who were active on at least two days, which takes fake viewers a
+ * while.
  */
 export async function readFeedback(
   db: Db,

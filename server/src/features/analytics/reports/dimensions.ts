@@ -25,7 +25,7 @@ const ofFacts = ['device', 'country', 'entryPoint', 'position'] as const;
 export const dimensions = [...ofFacts, ...ofLabels, ...ofItems, 'experimentVariant'] as const;
 export type Dimension = (typeof dimensions)[number];
 
-/** Sessions have these as well; the others belong to views. */
+/** Sessions have these dimensions too; only views have the others. */
 const ofSessions: readonly Dimension[] = [
   'device',
   'country',

@@ -42,7 +42,7 @@ export function readFilter(query: ReportFilter, path = 'query'): ReportFilter | 
   if (given.length === 0) return null;
   const { contentId } = query;
   const country = query.country?.toUpperCase();
-  // Same rule as for events: none comes from a country that does not exist.
+  // Same rule as for events, none of which has a nonexistent country.
   if (country !== undefined && !isCountry(country)) {
     throw fieldError(`${path}.country`, 'must be an ISO 3166-1 alpha-2 country code such as DE');
   }

@@ -95,7 +95,7 @@ export class FilteredCounts implements CountSource {
     };
   }
 
-  /** Uses the first start of each view, whereas rollups count every start. */
+  /** Uses the first start of each view, but rollups count every start. */
   async playback(period: Period) {
     const found = await this.#series(period, { startups: true });
     const startups = [...found.sums.groups].flatMap(([moment, group]) =>

@@ -90,7 +90,7 @@ async function compare(): Promise<void> {
   assert.deepEqual(byValues(broken.breakdown), byValues(recounted));
 }
 
-describe('sessions with logins are as they are recounted', () => {
+describe('sessions with logins match the recount', () => {
   before(async () => {
     assert.ok(events.some(({ userId }) => userId?.endsWith('-other') === true));
     await service.insertItems(items);
@@ -99,9 +99,9 @@ describe('sessions with logins are as they are recounted', () => {
     await service.projected();
   });
 
-  test('as they were counted live', compare);
+  test('counted live', compare);
 
-  test('and after a rebuild', async () => {
+  test('after a rebuild', async () => {
     await using database = openDatabase({
       connection: service.connection,
       poolSize: 4,
@@ -116,7 +116,7 @@ describe('sessions with logins are as they are recounted', () => {
     await compare();
   });
 
-  test('and those of an erased user are forgotten', async () => {
+  test('the sessions of an erased user are forgotten', async () => {
     await using database = openDatabase({
       connection: service.connection,
       poolSize: 2,

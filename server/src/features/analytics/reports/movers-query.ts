@@ -1,7 +1,7 @@
 import { byCountMetric } from '../projections/engagement/counted-kinds.ts';
 import type { ComparablePeriods } from './period.ts';
 
-/** Only counts: rates based on few plays move most and mean least. */
+/** Counts only: rates based on few plays change the most and mean the least. */
 export const movedColumns = {
   plays: 'plays',
   impressions: 'impressions',

@@ -1,5 +1,6 @@
 /**
- * Proves that one person is one viewer before and after login, on every device first used by them.
+ * Proves that one person is one viewer before and after login, on every device that they used
+ * first.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';

@@ -27,14 +27,14 @@ function refusal(query: PeriodQuery): string | undefined {
 }
 
 describe('a query', () => {
-  test('names days, both included', () => {
+  test('has inclusive first and last days', () => {
     const period = readPeriod({ startDate: '2026-11-20', endDate: '2026-11-21' }, localNow);
     assert.equal(new Date(period.startMs).toISOString(), '2026-11-20T00:00:00.000Z');
     assert.equal(new Date(period.endMs).toISOString(), '2026-11-22T00:00:00.000Z');
     assert.equal(period.granularity, 'day');
   });
 
-  test('without days means the last 30, today included', () => {
+  test('without days means the last 30, including today', () => {
     const { startMs, endMs } = readPeriod({}, localNow);
     assert.equal(formatDay(startMs), '2026-10-23');
     assert.equal(formatDay(endMs - 1), '2026-11-21');
@@ -43,10 +43,14 @@ describe('a query', () => {
     const until = readPeriod({ endDate: '2026-03-31' }, localNow);
     assert.equal(formatDay(until.startMs), '2026-03-02');
     const ahead = readPeriod({ startDate: '2027-01-01' }, localNow);
-    assert.equal(ahead.endMs - ahead.startMs, dayMs, 'a day to come is one day');
+    assert.equal(
+      ahead.endMs - ahead.startMs,
+      dayMs,
+      'a range that starts in the future is one day',
+    );
   });
 
-  test('is refused for days that are none', () => {
+  test('is rejected for invalid days', () => {
     for (const day of ['', '2026-02-30', '2026-13-01', '2026-1-1', '20261101', '2026-11-01T00:00Z'])
       assert.equal(refusal({ startDate: day }), 'query.startDate', day);
     assert.equal(refusal({ endDate: '2025-02-29' }), 'query.endDate');
@@ -55,13 +59,13 @@ describe('a query', () => {
     assert.equal(refusal({ endDate: '9999-12-31' }), 'query.endDate');
   });
 
-  test('is refused for an end before the start, and for more than 366 days', () => {
+  test('is rejected for an end before the start, and for more than 366 days', () => {
     assert.equal(refusal({ startDate: '2026-11-02', endDate: '2026-11-01' }), 'query.endDate');
     assert.equal(refusal({ startDate: '2024-01-01', endDate: '2024-12-31' }), undefined);
     assert.equal(refusal({ startDate: '2024-01-01', endDate: '2025-01-01' }), 'query.endDate');
   });
 
-  test('gets hours of up to 31 days, as long as they are kept', () => {
+  test('has hours for up to 31 days, as long as they are kept', () => {
     const hours = (startDate: string, endDate: string) =>
       refusal({ startDate, endDate, granularity: 'hour' });
     assert.equal(hours('2026-10-01', '2026-10-31'), undefined);
@@ -75,20 +79,20 @@ describe('buckets', () => {
   const read = (startDate: string, endDate: string, granularity: 'hour' | 'day' | 'week') =>
     readPeriod({ startDate, endDate, granularity }, localNow);
 
-  test('of hours are named by the moment at which they begin', () => {
+  test('of hours are named by the time at which they begin', () => {
     const buckets = bucketsOf(read('2026-11-20', '2026-11-21', 'hour'));
     assert.equal(buckets.length, 48);
     assert.equal(buckets[0]?.date, '2026-11-20T00:00:00.000Z');
     assert.equal(buckets[47]?.date, '2026-11-21T23:00:00.000Z');
   });
 
-  test('of days cross leap days and the ends of years', () => {
+  test('of days span leap days and ends of years', () => {
     const dates = bucketsOf(read('2024-02-28', '2024-03-01', 'day')).map(({ date }) => date);
     assert.deepEqual(dates, ['2024-02-28', '2024-02-29', '2024-03-01']);
     assert.equal(bucketsOf(read('2025-12-31', '2026-01-01', 'day')).length, 2);
   });
 
-  test('of weeks begin on Monday, and hold the days of the range alone', () => {
+  test('of weeks begin on Monday and contain only days of the range', () => {
     // 2026-11-18 is a Wednesday, 2026-11-30 a Monday.
     const buckets = bucketsOf(read('2026-11-18', '2026-11-30', 'week'));
     assert.deepEqual(
@@ -101,7 +105,7 @@ describe('buckets', () => {
     );
   });
 
-  test('cover a range without a gap, and each moment lies in the bucket of its index', () => {
+  test('cover a range without gaps, and each time is in the bucket of its index', () => {
     for (const granularity of ['hour', 'day', 'week'] as const) {
       const period = read('2026-10-26', '2026-11-21', granularity);
       const buckets = bucketsOf(period);
@@ -115,7 +119,7 @@ describe('buckets', () => {
     }
   });
 
-  test('begin where their hour, day or week began', () => {
+  test('begin at the start of their hour, day or week', () => {
     const sunday = Date.parse('2026-11-22T23:59:59.999Z');
     assert.equal(formatDay(bucketStart(sunday, 'week')), '2026-11-16');
     assert.equal(formatDay(bucketStart(sunday + 1, 'week')), '2026-11-23');
@@ -125,7 +129,7 @@ describe('buckets', () => {
   });
 });
 
-test('the period before has as many days and ends where this one begins', () => {
+test('the previous period has as many days and ends where this one begins', () => {
   const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-31' }, localNow);
   const { now, before } = comparablePeriods(period, Date.parse('2026-06-01'));
   assert.deepEqual([now.startMs, now.endMs], [period.startMs, period.endMs]);
@@ -133,7 +137,7 @@ test('the period before has as many days and ends where this one begins', () => 
   assert.equal(formatDay(before.endMs - 1), '2026-02-28');
 });
 
-test('a day that is not over is compared with nothing, and its counterpart is left out', () => {
+test('an incomplete day is not compared, and its counterpart is left out', () => {
   const period = readPeriod({ startDate: '2026-03-01', endDate: '2026-03-07' }, localNow);
   const { now, before } = comparablePeriods(period, Date.parse('2026-03-07T09:30:00Z'));
   const days = [now.startMs, now.endMs - 1, before.startMs, before.endMs - 1].map(formatDay);

@@ -21,7 +21,7 @@ const weekMs = 7 * dayMs;
 const firstMondayMs = -3 * dayMs;
 
 const maxDays = 366;
-/** 744 buckets; a chart cannot show more than the hours of a month. */
+/** 744 buckets, which is as many as a chart can show. */
 export const maxDaysOfHours = 31;
 const defaultDays = 30;
 const earliestMs = Date.UTC(1970, 0, 1);

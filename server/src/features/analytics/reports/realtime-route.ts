@@ -97,7 +97,7 @@ type Answer = {
 
 async function readAnswer(parts: ReportParts, organizationId: OrganizationId): Promise<Answer> {
   return parts.heavyReads.read(async (db) => {
-    // Read before the numbers, so that it never promises more than they contain.
+    // Read before the numbers, so that it never claims more than they contain.
     const asOf = await readAsOf({ ...parts, db }, 'realtime');
     return { data: await reportRealtime(db, organizationId, Date.now()), asOf };
   });

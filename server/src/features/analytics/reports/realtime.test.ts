@@ -76,7 +76,7 @@ function check(answer: Answer): void {
   );
 }
 
-test('minutes, viewers and items are as recounted, live and rebuilt', async () => {
+test('minutes, viewers and items match the recount, live and rebuilt', async () => {
   await service.append(events, [40, 7]);
   await service.projected();
   // Responses are shared for a second; the first one is computed now.
@@ -102,7 +102,7 @@ test('minutes, viewers and items are as recounted, live and rebuilt', async () =
   assert.equal((await service.ask('realtime', { device: 'ios' })).status, 400);
 });
 
-test('an item rises only where chance does not explain it', () => {
+test('an item rises only if chance does not explain it', () => {
   const item = { contentId: 'a', title: 'A', impressions: 0, likes: 0 };
   const nowMs = Date.UTC(2026, 0, 1, 12);
   const spans = { nowMs, recentMs: nowMs - 10 * minuteMs, fromMs: nowMs - 60 * minuteMs };

@@ -102,7 +102,7 @@ export class EventCounts {
     return playbackMetrics(this.viewsOf(part, from, to), times);
   }
 
-  /** Whether anything was counted for an item, because the list has no rows of zeros. */
+  /** Whether anything was counted for an item. The list omits items without counts. */
   hasRow(id: string, from: number, to: number, audience: Part = {}): boolean {
     const { totalWatchTime, impressions, plays, completions, likes, shares, saves, swipesAway } =
       this.itemMetrics(id, from, to, audience);

@@ -1,6 +1,6 @@
 /**
- * Recounts reports with filters from all matching views and sessions. Each counts where it began,
- * with all of its events.
+ * Recounts reports with filters from all matching views and sessions. Each counts in the period in
+ * which it began, with all of its events.
  */
 import type { LoggedEvent } from '../../events/events.ts';
 import { recountBreakdown, type BreakdownAsked } from './recount-breakdown.fixture.ts';

@@ -149,11 +149,11 @@ export async function compareWithRecount(eventCount: number): Promise<void> {
     }
   };
 
-  describe(`${eventCount} events are answered as they are recounted`, () => {
-    test('as they were counted live', compareAll);
-    test('and broken down', compareBreakdowns);
+  describe(`${eventCount} events match the recount`, () => {
+    test('counted live', compareAll);
+    test('broken down', compareBreakdowns);
 
-    test('and after a rebuild of every projection', async () => {
+    test('after a rebuild of every projection', async () => {
       await rebuildAll(service);
       await service.projected();
       await compareAll();

@@ -49,7 +49,7 @@ const read = async (from: ReportOrganization, path: string, params: Record<strin
   (await from.read(path, params)) as Points;
 
 describe('time', () => {
-  test('a day begins and ends with UTC, to the millisecond', async () => {
+  test('days begin and end at midnight UTC, to the millisecond', async () => {
     const own = await withEvents('Days', 1, ([id = '']) => [
       event('like', id, '2026-03-01T23:59:59.999Z'),
       event('like', id, '2026-03-02T00:00:00.000Z'),
@@ -65,7 +65,7 @@ describe('time', () => {
     assert.deepEqual(await likes('2026-02-28', '2026-03-01'), [1, 0, 1]);
   });
 
-  test('a week begins on Monday, across the end of a year', async () => {
+  test('weeks begin on Monday, also across the end of a year', async () => {
     // 2025-12-29 and 2026-01-05 are Mondays.
     const own = await withEvents('Weeks', 1, ([id = '']) => [
       event('save', id, '2025-12-28T23:59:59.999Z'),
@@ -88,7 +88,7 @@ describe('time', () => {
     );
   });
 
-  test('an hour holds its events, and views that began in it', async () => {
+  test('an hour contains its events and the views that began in it', async () => {
     const day = new Date(Date.now() - 5 * dayMs).toISOString().slice(0, 10);
     const own = await withEvents('Hours', 1, ([id = '']) => [
       event('impression', id, `${day}T10:59:59.999Z`, { data: { position: 0 } }),
@@ -105,13 +105,13 @@ describe('time', () => {
     assert.equal(ten?.date, `${day}T10:00:00.000Z`);
     assert.deepEqual([ten?.['impressions'], ten?.['plays']], [1, 0]);
     assert.deepEqual([ten?.['totalWatchTime'], ten?.['sessions']], [9, 1]);
-    assert.equal(ten?.['completionRate'], null, 'no play, no rate');
+    assert.equal(ten?.['completionRate'], null, 'without plays there are no rates');
     assert.deepEqual([eleven?.['plays'], eleven?.['completions']], [1, 1]);
     assert.deepEqual([ten?.['uniqueViewers'], eleven?.['uniqueViewers']], [0, 1]);
     assert.deepEqual([summary['completionRate'], summary['averageWatchTime']], [1, 9]);
   });
 
-  test('the period before has the same length and shares no event', async () => {
+  test('the previous period has the same length and shares no event', async () => {
     const own = await withEvents('Comparison', 1, ([id = '']) => [
       event('like', id, '2026-03-07T23:59:59.999Z'),
       event('like', id, '2026-03-08T00:00:00.000Z'),
@@ -132,10 +132,10 @@ describe('time', () => {
   });
 });
 
-describe('nothing', () => {
+describe('a report without data', () => {
   const reports = ['overview', 'engagement', 'quality', 'retention'];
 
-  test('is zeros and nulls, with a point for every bucket', async () => {
+  test('has zeros and nulls, with a point for every bucket', async () => {
     const empty = await service.addOrganization('Empty');
     const week = { startDate: '2026-03-02', endDate: '2026-03-08' };
     for (const path of reports) {
@@ -175,7 +175,7 @@ describe('nothing', () => {
     assert.deepEqual([body.data, body.meta.total, body.meta.nextCursor], [[], 0, null]);
   });
 
-  test('of an item is zeros as well, and no drop-off', async () => {
+  test('for an item has zeros too, and no drop-off', async () => {
     const own = await withEvents('One item', 1, () => []);
     const item = (await own.read(`content/${own.ids[0]}`)) as Points & Record<string, unknown>;
     assert.equal(item.timeseries.length, 30);
@@ -231,7 +231,7 @@ describe('organizations and items', () => {
       event('like', id, at, { userId: `user ${index}` }),
     ]);
 
-  test("another organization's events are in no report", async () => {
+  test('no report contains events of another organization', async () => {
     const [own, other] = [
       await withEvents('Own', 2, watch),
       await service.addOrganization('Other'),
@@ -259,7 +259,7 @@ describe('organizations and items', () => {
     assert.equal((await read(own, `content/${id}`, range)).summary['plays'], 1);
   });
 
-  test('items that are deleted for good are in no report by item; totals keep them', async () => {
+  test('permanently deleted items are in no report by item, but still in the totals', async () => {
     const own = await withEvents('Deletion', 3, watch);
     const [id = '', ...kept] = own.ids;
     const before = await read(own, 'overview', range);
@@ -290,7 +290,7 @@ describe('organizations and items', () => {
   });
 });
 
-test('what cannot be answered is refused by name', async () => {
+test('unanswerable requests are rejected with the name of the parameter', async () => {
   const bad: [path: string, params: Record<string, string>, field: string][] = [
     ['overview', { startDate: '2026-02-30' }, 'query.startDate'],
     ['overview', { startDate: 'yesterday' }, 'query.startDate'],

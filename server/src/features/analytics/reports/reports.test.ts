@@ -62,7 +62,7 @@ async function readItem(id: string, query: Parameters<typeof service.read>[1]) {
   return report;
 }
 
-describe('a week of traffic is answered as it is recounted', () => {
+describe('a week of traffic matches the recount', () => {
   test('the traffic has every kind of event and every kind of viewer', () => {
     assert.equal(new Set(traffic.map(({ event }) => event)).size, eventKinds.length);
     assert.ok(traffic.some((event) => event.userId === undefined && event.deviceId === undefined));
@@ -144,7 +144,7 @@ describe('a week of traffic is answered as it is recounted', () => {
     }
   });
 
-  test('filters that make no sense are refused', async () => {
+  test('filters that make no sense are rejected', async () => {
     const refused: [path: string, query: Record<string, string>][] = [
       ['overview', { country: 'Germany' }],
       ['overview', { contentId: 'x' }],
@@ -220,7 +220,7 @@ describe('a week of traffic is answered as it is recounted', () => {
     );
   });
 
-  test('items that have moved most', async () => {
+  test('items that changed most', async () => {
     const [now, before] = [range(5, 4), range(7, 6)];
     const listed = (filter: Filter, one: Range) =>
       Object.keys(filter).length === 0 ? recount.content(one) : filtered.content(filter, one);
@@ -302,7 +302,7 @@ function withoutPercentiles(quality: unknown): unknown {
   );
 }
 
-describe('the way in which events come does not matter', () => {
+describe('the order and grouping of events do not matter', () => {
   const paths = [
     'overview',
     'content',
@@ -316,7 +316,7 @@ describe('the way in which events come does not matter', () => {
   const twice: LoggedEvent[] = shuffled([...traffic, ...traffic], 3);
   const sizes = Array.from({ length: 50 }, () => 1 + Math.floor(random() * 400));
 
-  test('shuffled, doubled and cut otherwise, they give the same bytes', async () => {
+  test('shuffled, duplicated and regrouped, they give the same bytes', async () => {
     const other = await startReportService();
     await other.insertItems(items);
     // In pieces, so that passes see parts of sessions.
@@ -339,7 +339,7 @@ describe('the way in which events come does not matter', () => {
   });
 });
 
-describe('days are those of the time zone of the organization', () => {
+describe("days follow the organization's time zone", () => {
   // The zone has no daylight saving time, and its days begin at a quarter past an hour of UTC.
   const timeZone = 'Asia/Kathmandu';
   const aheadMs = 5 * hourMs + 45 * 60_000;
@@ -359,7 +359,7 @@ describe('days are those of the time zone of the organization', () => {
   );
   const within = ranges.filter(({ endDate }) => endDate <= dayOf(2));
 
-  test('every report is that of a clock which is ahead of UTC', async () => {
+  test('every report uses a clock ahead of UTC', async () => {
     const organization = await service.addOrganization('Kathmandu');
     const { status } = await service.call('PATCH', '/v1/organization', {
       key: organization.secretKey,
@@ -391,13 +391,13 @@ describe('days are those of the time zone of the organization', () => {
     }
   });
 
-  /** Names hours as the recount does, which knows no time zones. */
+  /** Formats hours as the recount does, which does not know time zones. */
   function inUtc(answer: unknown): unknown {
     const text = JSON.stringify(answer).replaceAll('.000+05:45"', '.000Z"');
     return JSON.parse(text);
   }
 
-  test('what is not a time zone is refused', async () => {
+  test('an invalid time zone is rejected', async () => {
     for (const wrong of ['Berlin', '+05:45', '']) {
       const reply = await service.call('PATCH', '/v1/organization', { body: { timeZone: wrong } });
       assert.equal(reply.status, 400, wrong);
@@ -457,7 +457,7 @@ describe('the list of items', () => {
     }
   });
 
-  test('holds the items with any of the tags', async () => {
+  test('contains the items with any of the tags', async () => {
     const tagged = (tags: string) => readAll({ ...week, tags, limit: '100' });
     const listed = recount.content(week).map(({ contentId }) => contentId);
     const withTag = (...tags: string[]) => {
@@ -472,7 +472,7 @@ describe('the list of items', () => {
     assert.equal((await tagged('all')).total, listed.length - 1);
   });
 
-  test('has cursors for one range, filter, order and organization', async () => {
+  test('has cursors bound to one range, filter, order and organization', async () => {
     const { body } = await service.ask('content', { ...week, limit: '2' });
     const cursor = body.meta.nextCursor as string;
     const refused: Record<string, string>[] = [

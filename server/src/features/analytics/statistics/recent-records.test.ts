@@ -9,7 +9,7 @@ const numbers = (maxRecords: number) =>
     write: (value, bytes, at) => void bytes.writeDoubleLE(value, at),
   });
 
-test('holds the latest value of each key, beyond its first size', () => {
+test('holds the latest value of each key, beyond its initial size', () => {
   const records = numbers(10_000);
   for (const turn of [0, 1]) {
     for (let n = 0; n < 10_000; n += 1) records.set(`key ${n}`, n + turn);
@@ -18,7 +18,7 @@ test('holds the latest value of each key, beyond its first size', () => {
   assert.equal(records.get('key'), null);
 });
 
-test('forgets what was not used for long, and keeps what is used again and again', () => {
+test('forgets values not used recently, and keeps those used repeatedly', () => {
   const records = numbers(100);
   records.set('used', -1);
   records.set('unused', -2);

@@ -8,7 +8,7 @@ const times = fc
   .double({ min: 0, max: Math.log(600_000), noNaN: true })
   .map((exponent) => Math.round(Math.exp(exponent)));
 
-test('a bucket stands for its times within 2 %, and longer times have later buckets', () => {
+test('a bucket represents its times within 2 %, and longer times have later buckets', () => {
   fc.assert(
     fc.property(times, times, (ms, other) => {
       const shown = startupBucketMs(startupBucket(ms));
@@ -21,7 +21,7 @@ test('a bucket stands for its times within 2 %, and longer times have later buck
   assert.equal(startupBucket(1e12), startupBucket(600_000));
 });
 
-test('percentiles of merged histograms are those of all times, within 2 %', () => {
+test('percentiles of merged histograms match those of all times, within 2 %', () => {
   const parts = fc.array(fc.array(times, { maxLength: 60 }), { minLength: 1, maxLength: 4 });
   const shares = fc.oneof(
     fc.constantFrom(0, 0.5, 0.95, 1),
@@ -44,7 +44,7 @@ test('percentiles of merged histograms are those of all times, within 2 %', () =
   );
 });
 
-test('nothing has no percentile', () => {
+test('an empty histogram has no percentile', () => {
   assert.equal(startupPercentile(new Map(), 0.5), null);
   assert.equal(startupPercentile(new Map([[3, 0]]), 0.5), null);
 });

@@ -31,7 +31,7 @@ export function viewerOf({ userId, deviceId, sessionId }: ViewerIds): string | n
 
 /**
  * The owner of an event's session, in the format of `viewerOf`. A session stays on one device,
- * whoever logs in during it.
+ * regardless of who logs in during it.
  */
 export function sessionOwnerOf(ids: ViewerIds): string | null {
   return ids.deviceId === undefined ? viewerOf(ids) : `d:${ids.deviceId}`;

@@ -43,7 +43,7 @@ function setOf(members: readonly number[]): ViewerSet {
 const range = (count: number) => Array.from({ length: count }, (_, number) => member(number));
 
 describe('a set of viewers', () => {
-  test('is exact up to 1,024, also after it was stored', () => {
+  test('is exact up to 1,024, even after being stored', () => {
     for (const count of [0, 1, 2, 1_023, 1_024]) {
       const set = setOf([...range(count), ...range(count)]);
       assert.equal(countViewers(set), count);
@@ -51,21 +51,21 @@ describe('a set of viewers', () => {
     }
   });
 
-  test('tells whether it has changed', () => {
+  test('reports whether it has changed', () => {
     const set = setOf(range(10));
     assert.equal(addViewer(set, member(3)), false);
     assert.equal(addViewer(set, member(10)), true);
   });
 
-  test('has the same bytes for the same members, however it came to be', () => {
+  test('has the same bytes for the same members, regardless of how it was built', () => {
     const members = range(3_000);
     const sets = fc.record({
       count: fc.oneof(fc.nat(20), fc.integer({ min: 1_000, max: 1_050 }), fc.nat(3_000)),
       parts: fc.integer({ min: 1, max: 7 }),
-      /** Where members begin to be added, and how far the next one is away. */
+      /** The first member, and the distance to the next one. */
       start: fc.nat(3_000),
       stride: fc.constantFrom(1, 7, 11, 13),
-      /** How many parts have each member. */
+      /** The number of parts that contain each member. */
       copies: fc.integer({ min: 1, max: 2 }),
     });
     fc.assert(
@@ -88,7 +88,7 @@ describe('a set of viewers', () => {
     );
   });
 
-  test('estimates within some per cent beyond', () => {
+  test('estimates within a few per cent above that', () => {
     // The standard error is 0.8 %; check the root mean square over many sets.
     for (const count of [1_500, 10_000, 60_000]) {
       const errors = Array.from({ length: 12 }, (_, organization) => {
@@ -104,7 +104,7 @@ describe('a set of viewers', () => {
     }
   });
 
-  test('refuses bytes that are none', () => {
+  test('rejects invalid bytes', () => {
     for (const bytes of [[], [1, 2], [2, 0, 0], [9]]) {
       assert.throws(() => decodeViewerSet(Uint8Array.from(bytes)), /not an encoded viewer set/);
     }

@@ -58,7 +58,7 @@ describe('totals of items', () => {
     ]);
   });
 
-  test('of a moment ago are not read again, and many pages share one statement', async () => {
+  test('read a moment ago are not read again, and many pages share one statement', async () => {
     const reader = new ItemTotalsReader(db, clock);
     const ids = Array.from({ length: 60 }, () => newContentId());
     const pages = Array.from({ length: 200 }, (_, page) => ids.slice(page % 40, (page % 40) + 20));
@@ -68,7 +68,7 @@ describe('totals of items', () => {
     assert.equal(statements, 1);
   });
 
-  test('are never older than half a second, and the same object until they change', async () => {
+  test('are at most half a second old, and the same object until they change', async () => {
     const reader = new ItemTotalsReader(db, clock);
     const id = newContentId();
     await count(id, 1);
@@ -81,7 +81,7 @@ describe('totals of items', () => {
     assert.deepEqual(views(await reader.read(organizationId, [id])), [2]);
   });
 
-  test('are refreshed behind a page that has usable ones', async () => {
+  test('are refreshed in the background if a page has usable ones', async () => {
     const reader = new ItemTotalsReader(db, clock);
     const id = newContentId();
     await count(id, 1);
@@ -95,7 +95,7 @@ describe('totals of items', () => {
     assert.equal(statements, 2);
   });
 
-  test('of seconds ago are used while the database is away; unknown ones are no zeros', async () => {
+  test('from seconds ago are used while the database is down; unknown ones are not shown as zeros', async () => {
     const own = openDatabase({ connection: database.connection, poolSize: 1, log: silentLog });
     const reader = new ItemTotalsReader(own.db, clock);
     const id = newContentId();

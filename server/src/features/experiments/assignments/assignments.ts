@@ -1,8 +1,8 @@
 /**
  * Decides from memory what viewers are given. Each process keeps a view of every organization that
- * has settings or experiments. It compares versions twice a second, and immediately after a change
- * of its own. An assignment does not depend on the view being current: it is a pure function of
- * ids, plus what a signed-in viewer was given earlier (`known-variants.ts`).
+ * has settings or experiments. It compares versions twice a second, and immediately after its own
+ * changes. An assignment does not depend on the view being current: it is a pure function of ids,
+ * plus what a signed-in viewer was given earlier (`known-variants.ts`).
  */
 import type { Logger } from 'pino';
 import type { Audience } from '@reelfeed/client/assignment';

@@ -16,7 +16,10 @@ export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
 export const nothingKnown: KnownByExperiment = new Map();
 
 const maxUsers = 100_000;
-/** Each start of an experiment adds a view, so that the entries of earlier ones must go. */
+/**
+ * Each start of an experiment changes the view version, so entries of earlier versions must be
+ * evicted.
+ */
 const maxOfUser = 16;
 const keptIncompleteMs = 60_000;
 

@@ -43,7 +43,7 @@ export type OrganizationView = {
   readonly version: number;
   readonly settings: ReadonlyMap<string, BaseValue>;
   readonly flags: ReadonlyMap<string, BaseValue>;
-  /** Experiments that are not paused, and drafts that somebody tries. */
+  /** Experiments that are not paused, and drafts with trial users. */
   readonly running: readonly RunningExperiment[];
   /** Earliest first: a later rollout covers other viewers or overrides an earlier one. */
   readonly rollouts: readonly Rollout[];

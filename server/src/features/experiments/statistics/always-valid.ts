@@ -12,7 +12,7 @@ export type AlwaysValidOptions = {
    * starts.
    */
   readonly tunedTo: number;
-  /** The level at which they are tightest there. */
+  /** The level for which the intervals are tightest at that number. */
   readonly alpha: number;
 };
 

@@ -52,7 +52,7 @@ function treatmentIn(metric: string, control: Partial<ArmData>, other: Partial<A
 const reasonIn = (...of: Parameters<typeof treatmentIn>) => treatmentIn(...of).reason;
 
 describe('a metric is tested', () => {
-  test('from the minimum of units in both arms on', () => {
+  test('with at least the minimum number of units in both arms', () => {
     const watch = (units: number) => ({ watchTime: meanOf(units, 5) });
     assert.equal(reasonIn('watchTime', watch(100), watch(100)), null);
     assert.equal(reasonIn('watchTime', watch(99), watch(100)), 'min_sample');
@@ -61,7 +61,7 @@ describe('a metric is tested', () => {
     assert.equal(reasonIn('watchTime', {}, watch(100)), 'no_data');
   });
 
-  test('as a share from the minimum of units, successes and failures on', () => {
+  test('as a share with at least the minimum numbers of units, successes and failures', () => {
     const share = (units: number, successes: number) => ({ retention: { units, successes } });
     const of = (...[units, successes]: [number, number]) =>
       reasonIn('retention', share(200, 100), share(units, successes));
@@ -71,7 +71,7 @@ describe('a metric is tested', () => {
     );
   });
 
-  test('where it varies, and where the organization knows it', () => {
+  test('if it varies and is a known metric', () => {
     const constant = { watchTime: meanOf(200, 5, 0) };
     assert.equal(reasonIn('watchTime', constant, constant), 'zero_variance');
     assert.equal(reasonIn('unknown', {}, {}), 'no_data');
@@ -89,7 +89,7 @@ describe('a metric is tested', () => {
     );
   });
 
-  test('even where the control is zero, without a lift', () => {
+  test('even if the control is zero, but without a lift', () => {
     const of = (mean: number) => ({ watchTime: meanOf(200, mean) });
     const { lift, reason, pValue, interval, liftInterval } = treatmentIn('watchTime', of(0), of(1));
     assert.deepEqual([lift, reason, liftInterval], [null, 'zero_baseline', null]);
@@ -97,7 +97,7 @@ describe('a metric is tested', () => {
     assert.equal(treatmentIn('watchTime', of(-2), of(-1)).lift, 0.5, 'relative to the size');
   });
 
-  test('after the minimum of days, in arms that fill as planned', () => {
+  test('after the minimum number of days, if arms fill as planned', () => {
     const ok = { pValue: 1, ok: true };
     const plan = { minimumDays: 7 };
     assert.equal(withholding(plan, ok, 7), null);
@@ -116,7 +116,7 @@ describe('a metric is tested', () => {
 
 describe('confidence', () => {
   const watch = (mean: number) => ({ watchTime: meanOf(200, mean, 4) });
-  test('of the control is the highest of the treatments’, and never certainty', () => {
+  test('of the control is the highest of the treatments’, and never 1', () => {
     const arms = [armOf('control', watch(5)), armOf('b', watch(5.1)), armOf('c', watch(5.4))];
     const { arms: found } = analysed(arms.map((arm) => ({ ...arm, weight: 1 / 3 })));
     const [control, b, c] = found.map(({ metrics }) => metrics.watchTime?.confidence ?? NaN);
@@ -127,7 +127,7 @@ describe('confidence', () => {
     assert.ok(pValue !== null && pValue < 1e-100);
   });
 
-  test('in a secondary metric is corrected for the other secondary ones, and no other is', () => {
+  test('in a secondary metric is corrected only for the other secondary metrics', () => {
     const both = (mean: number): Partial<ArmData> => ({
       ...watch(mean),
       sessionsPerUser: meanOf(200, mean, 4),

@@ -116,7 +116,7 @@ export function analyse(
     plan,
     monitoring,
   );
-  // Secondary metrics are a family of their own, so adding one costs the primary metric nothing.
+  // Secondary metrics form a separate family, so adding one costs the primary metric nothing.
   judge(
     tests.filter(({ metric }) => metric !== plan.primaryMetric),
     plan,

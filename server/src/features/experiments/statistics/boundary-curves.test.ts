@@ -10,11 +10,15 @@ const looksAt = (...times: number[]) => times.map((time) => ({ time, spentTime: 
 const threads = () =>
   process.getActiveResourcesInfo().filter((resource) => resource === 'MessagePort').length;
 
-test('each list of looks has its own curve, whoever else waits', async () => {
+test('each list of looks has its own curve, whoever else is waiting', async () => {
   const before = threads();
   const asked = [looksAt(1), looksAt(0.5, 1), looksAt(0.5)];
   const curves = asked.map(curveOf);
-  assert.equal(curveOf(looksAt(0.5, 1)), curves[1], 'the same curve while it is calculated');
+  assert.equal(
+    curveOf(looksAt(0.5, 1)),
+    curves[1],
+    'a curve is calculated only once for concurrent requests',
+  );
   for (const [index, curve] of (await Promise.all(curves)).entries()) {
     assert.deepEqual(curve, boundaryCurve(asked[index] ?? []));
   }

@@ -1,4 +1,7 @@
-/** Proves that both intervals of a comparison end where its own test would change its mind. */
+/**
+ * Proves that the bounds of both intervals are the values at which the test of the comparison
+ * begins to reject.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -10,7 +13,7 @@ const sizes = fc.integer({ min: 2, max: 500 });
 const tenths = fc.integer({ min: -500, max: 500 }).map((n) => n / 10);
 const estimates = fc.record({ units: sizes, mean: tenths, variance: double(0.1, 100) });
 
-test('the lift ends at the ratios that the test of this ratio just rejects', () => {
+test('the bounds of the lift are the ratios that a test of this ratio just rejects', () => {
   const variances = double(0.01, 1);
   const controls = fc.tuple(double(5, 50), fc.boolean()).map(([x, isLow]) => (isLow ? -x : x));
   fc.assert(
@@ -33,7 +36,7 @@ test('the lift ends at the ratios that the test of this ratio just rejects', () 
   );
 });
 
-test('the lift is unbounded exactly where the control may be zero', () => {
+test('the lift is unbounded exactly if the control may be zero', () => {
   const of = { difference: 1, variance: 2, controlVariance: 1, critical: 2 };
   assert.equal(fiellerInterval({ ...of, control: 2 }), null);
   assert.equal(fiellerInterval({ ...of, control: -1.9 }), null);
@@ -42,7 +45,7 @@ test('the lift is unbounded exactly where the control may be zero', () => {
   assert.deepEqual(fiellerInterval(none), [0, 0]);
 });
 
-test('the difference and its p-value are those of Welch’s test', () => {
+test('the difference and its p-value match Welch’s test', () => {
   fc.assert(
     fc.property(estimates, estimates, double(0.001, 0.5), (control, treatment, level) => {
       const found = compareMeans(control, treatment);
@@ -74,7 +77,7 @@ test('there is no comparison with fewer than two units in an arm, or without any
   assert.equal(compareMeans(arm(9, 5, 0), arm(9, 6, 0)), null);
   assert.equal(compareMeans(arm(9, 1e9, 1e-10), arm(9, 3, 1e-10)), null, 'rounding errors');
   assert.equal(compareMeans(arm(9, 3, 1e-10), arm(9, -1e9, 1e-10)), null, 'rounding errors');
-  assert.ok(compareMeans(arm(9, 5, 0), arm(9)), 'one arm that varies suffices');
+  assert.ok(compareMeans(arm(9, 5, 0), arm(9)), 'one arm with variance is enough');
   const fromZero = compareMeans(arm(9, 0), arm(9));
   assert.equal(fromZero?.lift, null);
   assert.equal(fromZero?.intervalsAt(0), null);

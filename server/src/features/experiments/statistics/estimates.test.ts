@@ -1,4 +1,4 @@
-/** Proves that estimates from moments are those of the units themselves, on any data. */
+/** Proves that estimates from moments equal those calculated from individual units, on any data. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -47,7 +47,7 @@ test('the effect of the covariate is the slope of the regression over all units'
   );
 });
 
-test('each arm is adjusted as if each of its units were', () => {
+test('adjusting an arm equals adjusting each of its units', () => {
   fc.assert(
     fc.property(units, units, (some, others) => {
       const arms = [some, others];

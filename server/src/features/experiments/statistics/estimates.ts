@@ -1,7 +1,7 @@
 /**
- * Estimates of one metric in one arm. Units (viewers) are what is randomized, so an estimate is a
- * mean over units with the variance of one unit. Treating events as independent would find a
- * difference in a third of all A/A experiments.
+ * Estimates of one metric in one arm. Viewers (units) are randomized, so an estimate is a mean over
+ * units with the variance of one unit. Treating events as independent would find a difference in a
+ * third of all A/A experiments.
  */
 
 export type Estimate = {

@@ -63,7 +63,7 @@ function judged(control: number, treatment: number, plan: Partial<AnalysisPlan> 
   };
 }
 
-test('a treatment wins when it is surely not worse than the margin, even if surely a little worse', () => {
+test('a treatment can win if its loss is significantly smaller than the margin', () => {
   // Standard error of the lift: √(2 · 25 / 10,000) / 10 = 0.7 %.
   const same = judged(10, 10);
   assert.equal(same.winner, 1);
@@ -80,7 +80,7 @@ test('a treatment wins when it is surely not worse than the margin, even if sure
   assert.equal(plain.reason, 'guardrail');
 });
 
-test('a guardrail is harmed when the loss is surely larger than the margin', () => {
+test('a guardrail is harmed if the loss is significantly larger than the margin', () => {
   const { harms, winner } = judged(10, 9);
   assert.equal(winner, null);
   assert.equal(harms.length, 1);
@@ -89,7 +89,7 @@ test('a guardrail is harmed when the loss is surely larger than the margin', () 
   assert.deepEqual(judged(10, 11).harms, []);
 });
 
-test('of a metric of which less is better, more does the harm', () => {
+test('if lower is better, an increase harms the guardrail', () => {
   const decreasing = new Set(['own']);
   assert.equal(judged(10, 11, { decreasing }).harms.length, 1);
   assert.deepEqual(judged(10, 9, { decreasing }).harms, []);

@@ -5,7 +5,7 @@ import { holm } from './holm.ts';
 
 const alpha = 0.05;
 
-test('comparisons are judged from the smallest p-value on, up to the first failure', () => {
+test('comparisons are judged in order of their p-values, up to the first failure', () => {
   assert.deepEqual(holm([], alpha), []);
   assert.deepEqual(holm([0.03], alpha), [{ adjusted: 0.03, level: alpha }]);
   const levels = holm([0.04, 0.001, 0.02, 0.9], alpha).map(({ level }) => level);
@@ -17,7 +17,7 @@ test('comparisons are judged from the smallest p-value on, up to the first failu
   );
 });
 
-test('a comparison is significant exactly when its p-value is below its level', () => {
+test('a comparison is significant exactly if its p-value is below its level', () => {
   const pValues = fc.array(
     fc.double({ min: 0, max: 1, noNaN: true }).map((p) => p ** 3),
     {

@@ -32,7 +32,7 @@ for (const [name, { correct, nominalLevel }] of Object.entries(ways)) {
   });
 }
 
-test('nothing is certain at the first look of a p-value that underflowed', () => {
+test('an underflowed p-value is not certain at the first look', () => {
   for (const monitoring of Object.values(ways)) {
     assert.ok(Number.isFinite(monitoring.correct(0, 100)));
     assert.equal(monitoring.correct(1, 100), 1);

@@ -1,6 +1,6 @@
 /**
- * How a repeatedly tested experiment keeps its level. Both methods give the level at which a plain
- * test may be made at a look, so that the p-value and the interval agree:
+ * How a repeatedly tested experiment keeps its level. Both methods give the level of a plain test
+ * at each look, so that the p-value and the interval agree:
  *
  *   correct(p) < alpha   exactly when   p < nominalLevel(alpha)
  */

@@ -15,7 +15,7 @@ test('the detectable effect is relative to the size of the control', () => {
   assert.ok(Math.abs((half ?? 0) - 0.0979982) < 1e-6);
 });
 
-test('a stricter level needs more units by the square of what must be found', () => {
+test('a stricter level needs more units by the sample factor', () => {
   const of = { difference: 1, controlVariance: 1, treatmentVariance: 2, power: 0.8 };
   const [strict, plain] = [0.005, 0.05].map((alpha) => requiredUnits({ ...of, alpha }));
   assert.ok(strict !== undefined && plain !== undefined);

@@ -38,8 +38,8 @@ export function requiredUnits(of: {
 }
 
 /**
- * The factor by which a test at a smaller level needs more units than one at `alpha` for the same
- * power.
+ * The factor by which the required units increase when the level is lowered from `alpha`, at the
+ * same power.
  */
 export function sampleFactor(level: number, alpha: number): number | null {
   const [strict, plain] = [level, alpha].map(

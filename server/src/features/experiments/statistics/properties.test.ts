@@ -160,7 +160,7 @@ function agrees(result: MetricResult | TreatmentResult, alpha: number): void {
   }
 }
 
-test('another metric costs the primary one nothing', () => {
+test('adding a metric costs the primary one nothing', () => {
   const check = (start: () => Random) => {
     const random = start();
     const first = randomArm(random, 'control', 0.5);

@@ -52,7 +52,7 @@ test('a treatment that is better and harms nothing wins', () => {
   assert.deepEqual(verdict([testOf('main', notSignificant)]), [null, 'not_significant']);
 });
 
-test('what is worse in another metric, or has not passed a guardrail, does not win', () => {
+test('a treatment that is worse in another metric, or has not passed a guardrail, does not win', () => {
   assert.deepEqual(verdict([testOf('main', better), testOf('other', worse)]), [null, 'guardrail']);
   assert.deepEqual(verdict([testOf('main', better)], [guardrail(false)]), [null, 'guardrail']);
   assert.deepEqual(verdict([testOf('main', better)], [guardrail(true)]), [1, null]);
@@ -60,14 +60,14 @@ test('what is worse in another metric, or has not passed a guardrail, does not w
   assert.deepEqual(verdict(two), [2, null], 'the other one harms nothing');
 });
 
-test('of several the one whose lift is surely the largest wins', () => {
+test('of several winners, the one with the highest lower bound of the lift wins', () => {
   const tests = [testOf('main', result(0.1, 0.9), result(0.2, 0.3), result(0.15, 0.5))];
   assert.deepEqual(verdict(tests), [2, null]);
   const without = result(0.25, 0.3, { liftInterval: null });
   assert.deepEqual(verdict([testOf('main', better, without)]), [2, null]);
 });
 
-test('less is better where the metric says so', () => {
+test('lower is better if the metric says so', () => {
   const tests = [testOf('main', result(-0.3, -0.1), result(-0.2, -0.15))];
   assert.deepEqual(verdict(tests, [], ['main']), [2, null]);
   assert.deepEqual(verdict([testOf('main', better)], [], ['main']), [0, null]);
@@ -75,13 +75,13 @@ test('less is better where the metric says so', () => {
   assert.deepEqual(verdict(other, [], ['other']), [1, null]);
 });
 
-test('the control wins where every treatment is worse', () => {
+test('the control wins if every treatment is worse', () => {
   assert.deepEqual(verdict([testOf('main', worse, worse)]), [0, null]);
   assert.deepEqual(verdict([testOf('main', worse, open)]), [null, 'not_significant']);
   assert.deepEqual(verdict([testOf('main')]), [null, 'not_significant']);
 });
 
-test('the reason is what kept all from being tested, or what withholds the verdict', () => {
+test('the reason says why no metric was tested, or why the verdict is withheld', () => {
   assert.deepEqual(verdict([testOf('main', untested, untested)]), [null, 'min_sample']);
   assert.deepEqual(verdict([testOf('main', untested, open)]), [null, 'not_significant']);
   const tests = [testOf('main', better, result(0, 1, { confidence: 0.7 }))];
@@ -93,7 +93,7 @@ test('the reason is what kept all from being tested, or what withholds the verdi
   });
 });
 
-test('the confidence is the winner’s or the highest, and the effect the largest that is known', () => {
+test('the confidence is the winner’s or the highest, and the effect is the largest known', () => {
   const strong = result(-0.1, 0.1, { confidence: 0.99, minimumDetectableEffect: null });
   const winner = result(0.1, 0.3, { confidence: 0.96, minimumDetectableEffect: 0.2 });
   const found = recommend([testOf('main', strong, winner)], [], plan(), null);

@@ -9,7 +9,7 @@ const check = (units: readonly number[], weights: readonly number[], tests?: num
     tests,
   );
 
-test('arms are judged from a hundred units on, with five expected in each', () => {
+test('arms are judged from a hundred units on, with at least five expected in each', () => {
   assert.equal(check([80, 20], [0.5, 0.5]).ok, false);
   assert.equal(check([80, 19], [0.5, 0.5]).ok, true, '99 units');
   assert.equal(check([80, 20], [0.95, 0.05]).ok, false, '5 expected');

@@ -25,7 +25,7 @@ function likeliest(control: ShareEstimate, other: ShareEstimate, of: (share: num
   const golden = (Math.sqrt(5) - 1) / 2;
   const likelihood = (share: number) => {
     const second = of(share);
-    // Outside of the range: worse, the farther away.
+    // Outside the valid range, values get worse with the distance.
     if (second < 0 || second > 1) return -1e9 * (1 + Math.abs(second - 0.5));
     return logLikelihood(control, share) + logLikelihood(other, second);
   };
@@ -86,7 +86,7 @@ test('the interval of the lift ends where its own score test rejects', () => {
   );
 });
 
-test('the common share is the likeliest one', () => {
+test('the common share is the most likely one', () => {
   fc.assert(
     fc.property(arms, arms, fc.double({ min: -0.9, max: 0.9, noNaN: true }), (a, b, delta) => {
       const share = commonShare(a, b, delta);
@@ -99,7 +99,7 @@ test('the common share is the likeliest one', () => {
   );
 });
 
-test('the p-value is that of the pooled score test', () => {
+test('the p-value matches the pooled score test', () => {
   fc.assert(
     fc.property(compared, ([a, b]) => {
       const common = (a.successes + b.successes) / (a.units + b.units);
@@ -112,7 +112,7 @@ test('the p-value is that of the pooled score test', () => {
   );
 });
 
-test('the standard error is that of two shares by themselves, and the lift relative', () => {
+test('the standard error uses two separate shares, and the lift is relative', () => {
   const [control, treatment] = [
     { units: 100, successes: 20 },
     { units: 50, successes: 15 },
@@ -125,7 +125,7 @@ test('the standard error is that of two shares by themselves, and the lift relat
   assert.ok(Math.abs((found.lift ?? 0) - 0.5) < 1e-12);
 });
 
-test('there is no comparison without units, or where nobody or everybody has succeeded', () => {
+test('there is no comparison without units, or if all units or none succeeded', () => {
   const of = (...[[n0, x0], [n1, x1]]: [[number, number], [number, number]]) =>
     compareShares({ units: n0, successes: x0 }, { units: n1, successes: x1 });
   for (const none of [

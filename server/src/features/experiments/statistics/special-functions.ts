@@ -1,5 +1,5 @@
 /**
- * The special functions that tails of distributions are made of. Relative errors stay below 1e-12,
+ * Special functions for calculating the tails of distributions. Relative errors stay below 1e-12,
  * which `tails.test.ts` checks. Numbers such as 26.2.17 refer to the NIST Digital Library of
  * Mathematical Functions, https://dlmf.nist.gov.
  */
@@ -111,10 +111,10 @@ function logOf(x: number, y: number): number {
 }
 
 /**
- * The continued fraction by which xᵃ·yᵇ/B(a, b) becomes I_x(a, b): A. R. DiDonato and A. H. Morris,
+ * The continued fraction that turns xᵃ·yᵇ/B(a, b) into I_x(a, b): A. R. DiDonato and A. H. Morris,
  * "Significant digit computation of the incomplete beta function ratios", ACM Transactions on
- * Mathematical Software 18 (1992), 360–373, equation 9. Unlike 8.17.22 it subtracts no numbers that
- * are almost equal when y is tiny.
+ * Mathematical Software 18 (1992), 360–373, equation 9. Unlike 8.17.22, it does not subtract nearly
+ * equal numbers when y is tiny.
  */
 function betaFraction(a: number, b: number, x: number, y: number): number {
   const excess = a * y - b * x + 1;

@@ -1,5 +1,6 @@
 /**
- * Proves that comparing within the periods of a ramp is right where comparing across them is not.
+ * Proves that comparing within the periods of a ramp is correct where comparing across them is
+ * biased.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -9,7 +10,7 @@ import { postStratify, postStratifyShares, strataStarts } from './strata.ts';
 
 const isMean = (name: 'a_mean' | 'a_variance') => name === 'a_mean';
 
-test('periods that are too small join the one before', () => {
+test('periods that are too small join the previous one', () => {
   const large = [60, 70];
   assert.deepEqual(strataStarts([large]), [0]);
   assert.deepEqual(strataStarts([large, large, large]), [0, 1, 2]);
@@ -27,7 +28,7 @@ test('one stratum changes nothing', () => {
   ]);
 });
 
-test('a mix that differs between the arms is no effect', () => {
+test('a mix of periods that differs between the arms is not an effect', () => {
   const stratum = (units: number, mean: number) => ({
     units,
     moments: { a_mean: mean, a_variance: 4 },
@@ -55,7 +56,7 @@ test('a mix that differs between the arms is no effect', () => {
   assert.ok(Math.abs(share(few) - share(many)) < 1e-12);
 });
 
-test('a period is a stratum from fifty units in each arm on', () => {
+test('a period needs fifty units in each arm to be a stratum', () => {
   assert.deepEqual(
     strataStarts([
       [50, 50],
@@ -168,7 +169,7 @@ test('shares and their variances are weighted by the shares of the periods', () 
   );
 });
 
-test('shares of small periods are joined, and an arm without units changes no other', () => {
+test('small periods are joined, and an arm without units does not affect the others', () => {
   const of = (units: number, successes: number) => ({ units, successes });
   const arms = [
     [of(60, 30), of(10, 1), of(90, 80)],
@@ -185,7 +186,7 @@ test('shares of small periods are joined, and an arm without units changes no ot
   assert.deepEqual(postStratifyShares([certain, certain])[0], of(120, 120), 'no variance');
 });
 
-test('the variance is that of the stratified mean, as trials show', () => {
+test('simulations confirm the variance of the stratified mean', () => {
   const random = createRandom(7);
   const normal = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   const rounds = 1_500;

@@ -1,7 +1,4 @@
-/**
- * Checks the tails of distributions by closed forms, by values of the error function in print, and by
- * those of another library.
- */
+/** Checks the tails of distributions against closed forms, printed tables and another library. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
@@ -29,10 +26,10 @@ function near(actual: number, expected: number, tolerance: number, what = ''): v
 }
 
 const points = fc.double({ min: 1e-3, max: 25, noNaN: true });
-/** Where a closed form as such loses no digits. */
+/** Levels at which the closed form loses no digits. */
 const levels = fc.double({ min: -25, max: -0.01, noNaN: true }).map(Math.exp);
 
-test('tails have their closed forms', () => {
+test('tails match their closed forms', () => {
   fc.assert(
     fc.property(points, (x) => {
       near(studentTwoSided(x, 1), (2 / Math.PI) * Math.atan(1 / x), 1e-12, `t(1) at ${x}:`);
@@ -46,7 +43,7 @@ test('tails have their closed forms', () => {
   );
 });
 
-test('critical values give their levels back', () => {
+test('critical values map back to their levels', () => {
   fc.assert(
     fc.property(levels, fc.double({ min: 1, max: 1e8, noNaN: true }), (level, df) => {
       near(normalTwoSided(normalCritical(level)), level, 1e-12, `normal(${level}):`);
@@ -66,7 +63,7 @@ test('the ends of the range of levels are exact', () => {
 
 // M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, tables 7.1 (erf), 26.8 (percentage
 // points of chi-square) and 26.10 (of t).
-test('values are those of printed tables', () => {
+test('values match printed tables', () => {
   const errorFunction = [
     [0.1, 0.112462916],
     [0.5, 0.5204998778],
@@ -91,7 +88,7 @@ test('values are those of printed tables', () => {
   for (const [level, df, t] of student) near(studentCritical(level, df), t, 3e-4);
 });
 
-test('values are those of the packages of stdlib', () => {
+test('values match those of stdlib packages', () => {
   for (const [name, rows] of Object.entries(recorded)) {
     const compute = tails[name as keyof typeof tails];
     for (const row of rows) {

@@ -72,8 +72,8 @@ function farCritical(level: number): number {
 }
 
 /**
- * The point whose tail is `level`, by Newton's method on logarithms. The logarithms of the tail and of
- * the center are concave in that of the point, so after the first step the rest only come closer.
+ * The point whose tail is `level`, by Newton's method on logarithms. The logarithms of the tail and
+ * of the center are concave in that of the point, so every step after the first comes closer.
  */
 function criticalAt(level: number, start: number, partsAt: (point: number) => Parts): number {
   let point = start;
@@ -83,7 +83,7 @@ function criticalAt(level: number, start: number, partsAt: (point: number) => Pa
       level > 0.5
         ? (Math.log((1 - level) / center) * center) / growth
         : (Math.log(tail / level) * tail) / growth;
-    // Beyond the smallest numbers that a double holds, the point before is as good as any.
+    // The tail has underflowed a double, so the previous point is as good as any.
     if (!Number.isFinite(step)) break;
     point *= Math.exp(step);
     if (Math.abs(step) < 1e-15) break;

@@ -290,7 +290,7 @@ test('sample ratio mismatch', () => {
   assert.equal(check([0, 10, 10], [0.34, 0.33, 0.33]).ok, true);
 });
 
-test('segments in which the split is wrong are named, judged as many tests at once', () => {
+test('segments with an uneven split are named, corrected for the number of tests', () => {
   const variants = ['a', 'b'].map((id) => ({ id, name: id, traffic: 0.5, config: {} }));
   const count = (variant: number, country: string, device: string | null, units: number) => ({
     variant,
@@ -326,7 +326,7 @@ test('several comparisons', () => {
   for (const value of adjusted([0.025, 0.03])) near(value, 0.05);
 });
 
-test('what the week before explains is taken out', () => {
+test('the adjustment removes what the previous week explains', () => {
   const from = (units: number, y: number, yy: number, x: number, xx: number, xy: number) => ({
     units,
     outcome: fromSums(units, y, yy),
@@ -349,7 +349,7 @@ test('what the week before explains is taken out', () => {
   near(covariateEffect([arm, arm]), 0.01864, 5e-4);
 });
 
-test('what can be found, and what it takes', () => {
+test('detectable effects and required units', () => {
   const standardError = Math.sqrt((2 * 3909.9997749994377) / (400_000 / 3));
   near(detectableEffect({ standardError, control: 10, level: 0.05 }), 0.0678481, 1e-6);
   const units = requiredUnits({

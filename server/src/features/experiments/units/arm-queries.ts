@@ -29,7 +29,7 @@ export type ArmRow = {
 
 /**
  * The watch time that one unit in a thousand exceeds, over all arms. Longer times are capped to it,
- * so that a television left on decides nothing. Infinite if there are too few units.
+ * so that a television left on does not decide the result. Infinite if there are too few units.
  */
 export async function watchCap(db: Db, experimentNumber: number, units: number): Promise<number> {
   const beyond = Math.floor(units / 1_000);

@@ -17,7 +17,7 @@ export type UnitCounts = {
   completions: number;
   watchMs: number;
   sessions: number;
-  /** Sessions that reach into the second day after exposure; only zero or not matters. */
+  /** Sessions that extend into the second day after exposure. Only whether it is zero matters. */
   returns: number;
   earlierWatchMs: number;
   earlierSessions: number;

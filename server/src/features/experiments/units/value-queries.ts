@@ -1,6 +1,6 @@
 /**
- * SQL for one metric: a value per unit, aggregated by variant and optionally by segment. Also
- * supports an earlier time, or only what came after it.
+ * SQL for one metric: a value per unit, aggregated by variant and optionally by segment. Can also
+ * read the values at an earlier time, or only the activity after it.
  */
 import { sql, type RawBuilder } from 'kysely';
 import type { Db } from '../../../platform/database/database.ts';

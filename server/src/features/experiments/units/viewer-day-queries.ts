@@ -1,4 +1,4 @@
-/** SQL for the daily activity of viewers, whether or not they were in an experiment. */
+/** SQL for the daily activity of viewers, regardless of experiments. */
 import { sql } from 'kysely';
 import {
   dateArray,

@@ -14,7 +14,7 @@ const eventLog = openEventLog(db);
 const organizationId = 'org_01jd0000000000000000000000' as const;
 const startMs = Math.floor(Date.now() / dayMs) * dayMs - 3 * dayMs;
 
-test('events of a day are found though they come a day late or from a clock that is ahead', async () => {
+test('events of a day are found even if they arrive a day late or come from a fast clock', async () => {
   const moments = [
     { at: startMs - 1, receivedAt: startMs, isWanted: false },
     { at: startMs, receivedAt: startMs - 5 * 60_000, isWanted: true },

@@ -62,7 +62,7 @@ const NewDestination = Closed({
     ...secretValue,
   }),
   every,
-  compression: Type.Optional(OneOf(compressions, 'Of the pages. Default: zstd.')),
+  compression: Type.Optional(OneOf(compressions, 'Compression of the pages. Default: zstd.')),
   filter: Type.Optional(ExportFilter),
   startDate: Type.Optional(
     Type.String({

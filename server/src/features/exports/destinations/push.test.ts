@@ -106,7 +106,7 @@ const manifest = (prefix: string, number: number) => {
   return JSON.parse(s3.objects.get(key)?.bytes.toString() ?? 'null');
 };
 
-test('each batch goes into files by day, and a manifest names them', async () => {
+test('each batch is written to files by day, and a manifest lists them', async () => {
   const prefix = 'batches';
   const id = await create({ prefix });
   assert.ok(s3.objects.has(`${prefix}/events/_schema.json`));
@@ -128,13 +128,13 @@ test('each batch goes into files by day, and a manifest names them', async () =>
   assert.deepEqual(idsOf(files), [...first, ...second].toSorted());
   assert.deepEqual([manifest(prefix, 1).rows, manifest(prefix, 1).files.length], [3, 2]);
   assert.equal(manifest(prefix, 2).rows, 1);
-  assert.equal(manifest(prefix, 3), null, 'without events there is no batch');
+  assert.equal(manifest(prefix, 3), null, 'there is no batch without events');
   const { body: listed } = await service.call('GET', '/v1/exports/destinations');
   const found = listed.data.find((one: { id: string }) => one.id === id);
   assert.deepEqual([found.batches, found.pushedRows, found.error], [2, 4, null]);
 });
 
-test('a filter and a first day decide what is pushed', async () => {
+test('a filter and a first day determine what is pushed', async () => {
   const early = await append('early', 0);
   const startDate = new Date(today).toISOString().slice(0, 10);
   const all = await create({ prefix: 'from-today', startDate });
@@ -146,7 +146,7 @@ test('a filter and a first day decide what is pushed', async () => {
   assert.deepEqual(await stored('elsewhere'), []);
 });
 
-test('a commit whose answer was lost, or that failed, changes nothing for readers', async () => {
+test('a failed commit, or one whose response was lost, changes nothing for readers', async () => {
   const prefix = 'doubt';
   const id = await create({ prefix });
   const events = await append('carol', 0, 1, 2);
@@ -170,7 +170,7 @@ test('a commit whose answer was lost, or that failed, changes nothing for reader
   assert.equal(new Set(idsOf(await stored(prefix))).size, events.length + 1);
 });
 
-test('a viewer who is erased before the batch is done is in none of its files', async () => {
+test('a viewer erased before the batch is complete is in none of its files', async () => {
   const prefix = 'erased';
   const id = await create({ prefix });
   const kept = await append('kept', 0, 1);
@@ -188,7 +188,7 @@ test('a viewer who is erased before the batch is done is in none of its files', 
   assert.deepEqual(idsOf(await stored(prefix)), kept.toSorted());
 });
 
-test('credentials are sealed and shown to nobody', async () => {
+test('credentials are encrypted and never shown', async () => {
   await query(service, 'delete from export_destination');
   const made = await service.call('POST', '/v1/exports/destinations', { body });
   const { body: listed, text } = await service.call('GET', '/v1/exports/destinations');
@@ -203,7 +203,7 @@ test('credentials are sealed and shown to nobody', async () => {
   assert.ok(!audit.text.includes(s3.credentials.secretAccessKey));
 });
 
-test('a destination is refused that can not be written to, or leads inside', async () => {
+test('a destination is rejected if it cannot be written to or has an internal address', async () => {
   const wrong: [object, string, RegExp][] = [
     [{ endpoint: 'http://example.com' }, 'endpoint', /https/],
     [{ endpoint: 'https://10.0.0.1' }, 'endpoint', /public/],
@@ -224,7 +224,7 @@ test('a destination is refused that can not be written to, or leads inside', asy
   }
 });
 
-test('a bucket that refuses is told of, and tried again', async () => {
+test('a rejecting bucket is reported and retried', async () => {
   const id = await create({ prefix: 'refusing' });
   await append('erin', 0);
   s3.fail({ operation: 'PutObject', times: 3, how: { status: 403, code: 'AccessDenied' } });
@@ -240,7 +240,7 @@ test('a bucket that refuses is told of, and tried again', async () => {
   assert.equal(await error(), null);
 });
 
-test('destinations belong to their organization, and are at most five', async () => {
+test('destinations belong to their organization, and there are at most five', async () => {
   const { secretKey: key } = await createOrganization(service, 'Other');
   for (let made = 0; made < 5; made += 1) await create({ prefix: `other-${made}` }, key);
   const beyond = await service.call('POST', '/v1/exports/destinations', { body, key });

@@ -105,7 +105,7 @@ function toColumn({ name, type }: Column, rows: readonly Row[], index = 0) {
     name,
     type: parquetTypes[type],
     nullable: true,
-    // Bounds of texts are of no use here, and computing them is slow.
+    // Minimum and maximum texts are of no use here and slow to compute.
     statistics: type !== 'string' && type !== 'json',
     // Offset indexes would have to be kept until the end of the file.
     offsetIndex: false,

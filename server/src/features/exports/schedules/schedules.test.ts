@@ -35,7 +35,7 @@ async function exportsOf(scheduleId: string, key = service.secretKey) {
   );
 }
 
-test('each day that is over gets one export, also days that nobody was there for', async () => {
+test('each completed day gets one export, even if the service was down', async () => {
   const id = await schedule({ startDate: day(3), delayHours: 0 });
   await Promise.all([run(), run(), run()]);
   const made = await exportsOf(id);
@@ -52,14 +52,14 @@ test('each day that is over gets one export, also days that nobody was there for
   assert.equal((await exportsOf(id)).length, 3);
   assert.equal((await service.call('DELETE', `/v1/exports/schedules/${id}`)).status, 200);
   assert.equal((await service.call('DELETE', `/v1/exports/schedules/${id}`)).status, 404);
-  assert.equal((await exportsOf(id)).length, 3, 'what it has made stays');
+  assert.equal((await exportsOf(id)).length, 3, 'its exports are kept');
 });
 
-test('a day is over by the clock of the organization, and after the delay', async () => {
+test("a day is over by the organization's clock, after the delay", async () => {
   const { secretKey: key } = await createOrganization(service, 'Far away');
   const late = await schedule({ startDate: day(1), delayHours: 48 }, key);
-  // There it is already tomorrow, or the day is about to end, so yesterday in UTC is over in any
-  // case.
+  // In that zone it is already tomorrow, or the day is about to end, so yesterday in UTC is over in
+  // any case.
   const change = { body: { timeZone: 'Pacific/Kiritimati' }, key };
   assert.equal((await service.call('PATCH', '/v1/organization', change)).status, 200);
   const prompt = await schedule({ startDate: day(1), delayHours: 0 }, key);
@@ -69,7 +69,7 @@ test('a day is over by the clock of the organization, and after the delay', asyn
   assert.equal(first?.['timeZone'], 'Pacific/Kiritimati');
 });
 
-test('while ten are unfinished the next days wait, and other organizations go on', async () => {
+test('the next days wait while ten exports are unfinished, and other organizations continue', async () => {
   const { secretKey: key } = await createOrganization(service, 'Busy');
   const { secretKey: other } = await createOrganization(service, 'Patient');
   const busy = await schedule({ startDate: day(14), delayHours: 0 }, key);
@@ -82,7 +82,7 @@ test('while ten are unfinished the next days wait, and other organizations go on
   assert.equal((await exportsOf(busy, key)).length, 14);
 });
 
-test('a schedule is refused for what it cannot be', async () => {
+test('an invalid schedule is rejected', async () => {
   const wrong: [object, string][] = [
     [{ delayHours: 49 }, 'delayHours'],
     [{ startDate: '2001-01-01' }, 'startDate'],

@@ -36,7 +36,7 @@ const weightsOf = (day: ViewerDay, earlierDays = 0) =>
   contributionsOf(day, earlierDays).items.map(({ shown: weight }) => weight);
 
 describe('the weight of a viewer', () => {
-  test('is nothing for one item alone, and grows with the other items of the day', () => {
+  test('is zero for a single item, and grows with the other items of the day', () => {
     assert.deepEqual(weightsOf(dayWith([item(played)])), []);
     // 100 · ½ · 1/(1 + 2), and 100 · ½ · 8/(8 + 2).
     assert.deepEqual(weightsOf(dayWith(Array(2).fill(item(played)))), [17, 17]);
@@ -56,14 +56,14 @@ describe('the weight of a viewer', () => {
     assert.equal(contributionsOf({ ...day, isVouched: true }, 0).isKnown, true);
   });
 
-  test('halves with each step of a crowd', () => {
+  test('is halved with each doubling of a crowd', () => {
     const items = Array<DayItem>(9).fill(item(played));
     assert.deepEqual(weightsOf(dayWith(items, { crowd: 1 })), Array(9).fill(20));
     assert.deepEqual(weightsOf(dayWith(items, { crowd: 15 })), []);
   });
 });
 
-test('a kind counts once, a reaction only to what was shown, and a like until it is taken back', () => {
+test('each kind counts once, a reaction only for a shown item, and a like until it is withdrawn', () => {
   const day = dayWith([
     item(shown | played | completed | shared, 2 * 5_000 + 1, 2 * 5_000 + 1),
     item(played, 2 * 5_000),
@@ -82,7 +82,7 @@ test('a kind counts once, a reaction only to what was shown, and a like until it
   assert.equal(third?.serialNumber, 4);
 });
 
-test('a day keeps one sample of many items, in whatever order they come, and is read as written', () => {
+test('a day keeps one sample of many items, regardless of their order, and is read back as written', () => {
   const many = Array.from(
     { length: 900 },
     (_, index) => [index * 3 + 1, item(played, index)] as const,

@@ -1,14 +1,14 @@
 /**
- * How much a viewer's day counts for the items the viewer met. Anyone can make up viewers, so a
- * viewer who did nothing else counts nothing, and weight must be earned: by meeting other items, by
- * coming back on other days, and by not sharing a network with a crowd.
+ * The weight of a viewer's day for the items that the viewer encountered. Anyone can make up viewers,
+ * so a viewer without other activity has no weight. Weight must be earned: by encountering other
+ * items, by coming back on other days, and by not sharing a network with a crowd.
  *
  *   weight = others / (others + 2) · age · 2^−crowd
  *
- * - `others`: how many other items the viewer met on that day, plus four for each earlier day. A
- *   played item counts 1, one that was only in view 1/4. The fraction is the share of own evidence
- *   in a Bayesian average with a prior of two items (as in Herlocker et al. 1999, "significance
- *   weighting").
+ * - `others`: the number of other items encountered on that day, plus four for each earlier day. A
+ *   played item counts 1, one that was only in view 1/4. The fraction is the share of the viewer's
+ *   own evidence in a Bayesian average with a prior of two items (as in Herlocker et al. 1999,
+ *   "significance weighting").
  * - `age`: 1/2 on the first day, 3/4 on the second, then 1; 1 for a viewer whose id an app's server
  *   has signed.
  * - `crowd`: the number of doublings by which the network exceeded its share of viewers

@@ -84,7 +84,7 @@ const rebuild = (db: Db) =>
   rebuildProjection(feedItems, { db, eventLog: openEventLog(db), signal, eventsOfPass: 700 });
 
 describe('credible counts', () => {
-  test('are equal in whatever order and however often events come, live and rebuilt', async () => {
+  test('are independent of the order and repetition of events, live and rebuilt', async () => {
     const live = await openWithItems();
     await project(live, events, 100);
     const expected = await readAll(live);
@@ -109,7 +109,7 @@ describe('credible counts', () => {
     assert.deepEqual(await readAll(live), expected);
   });
 
-  test('are those of a log without an erased viewer', async () => {
+  test('match those of a log without an erased viewer', async () => {
     const db = await openWithItems();
     await project(db, events, 500);
     const viewer = { organizationId, userId: 'user-4' };
@@ -126,7 +126,7 @@ describe('credible counts', () => {
     assert.deepEqual(await readAll(db), await readAll(other));
   });
 
-  test('are those of a log in which a purged item is not named', async () => {
+  test('match those of a log without a purged item', async () => {
     const db = await openWithItems();
     await project(db, events, 500);
     const [gone = ''] = contentIds;
@@ -142,7 +142,7 @@ describe('credible counts', () => {
     assert.deepEqual(await readAll(db), await readAll(other));
   });
 
-  test('and viewers go when their days are over', async () => {
+  test('viewers are removed when their days expire', async () => {
     const db = await openWithItems();
     await project(db, events.slice(0, 500), 500);
     await sql`update feed_viewer_day set day = day - 40`.execute(db);

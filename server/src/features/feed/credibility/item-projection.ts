@@ -122,7 +122,7 @@ class FeedItemsWriter implements ProjectionWriter<LoggedEvent> {
   #addItems(day: ViewerDay, items: ReadonlyMap<string, DayItem>): void {
     for (const [contentId, item] of items) {
       const serialNumber = this.#serialNumbers.of(contentId);
-      // Without a serial number, the item was permanently deleted.
+      // An item without a serial number was permanently deleted.
       if (serialNumber !== undefined) mergeItem(day.items, serialNumber, item);
     }
   }

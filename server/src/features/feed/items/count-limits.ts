@@ -1,7 +1,8 @@
 /**
- * Limits the influence of newcomers on one item. Their ids cost nothing to make, so their number is
- * bounded by what other items get, and their rate of reactions by that of the best liked items. The
- * counts are winsorized (Tukey 1962; Dixon and Tukey 1968), which a single item can't move.
+ * Limits the influence of newcomers on one item. New ids are free to create, so the number of
+ * newcomers is bounded by what other items get, and their reaction rate by that of the best-liked
+ * items. The counts are winsorized (Tukey 1962; Dixon and Tukey 1968), which a single item can't
+ * move.
  */
 import type { CredibleCounts } from '../credibility/credibility.ts';
 import { priorShowings } from '../ranking/signals/engagement.ts';

@@ -9,8 +9,8 @@ const maxChunk = 512;
 let numbers = 0;
 
 /**
- * Entries in chunks, newest first. Adding or removing one costs about the same however long the
- * list is. Chunks are never empty. A walk over a list must end before the list changes.
+ * Entries in chunks, newest first. The cost of adding or removing an entry hardly depends on the
+ * length of the list. Chunks are never empty. A walk over a list must end before the list changes.
  */
 export class EntryList implements Iterable<FeedEntry> {
   /** Identifies the list and the value its entries share. */
@@ -46,7 +46,7 @@ export class EntryList implements Iterable<FeedEntry> {
     return new EntryWalk(this.#chunks);
   }
 
-  /** A walk that starts after a place in the order, whether or not an entry is there. */
+  /** A walk that starts after a place in the order, even if no entry is there. */
   walkFrom(place: OrderPlace): EntryWalk {
     const chunk = this.#chunkOf(place);
     const entries = this.#chunks[chunk] ?? [];

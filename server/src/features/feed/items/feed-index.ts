@@ -28,13 +28,13 @@ type Prepare = (organizationId: OrganizationId, index: OrganizationIndex) => Pro
 type OnLoaded = (organizationId: OrganizationId, index: OrganizationIndex) => void;
 
 /**
- * An organization's index, and the current time on the database's clock, by which schedules are
- * judged.
+ * An organization's index, and the current time on the database's clock, which schedules are
+ * compared with.
  */
 export type FeedView = {
   index: OrganizationIndex;
   nowMs: number;
-  /** Time since the database last responded, normally at most a quarter second. */
+  /** Time since the database last responded, normally at most a quarter of a second. */
   ageMs: number;
 };
 
@@ -88,7 +88,7 @@ export class FeedIndex implements AsyncDisposable {
 
   /**
    * @param prepare runs on each index after loading, before anything else sees it
-   * @param onLoaded is called at the moment from which `peek` returns the index
+   * @param onLoaded is called as soon as `peek` returns the index
    */
   prepareWith(prepare: Prepare, onLoaded: OnLoaded): void {
     this.#prepare = prepare;
@@ -148,8 +148,8 @@ export class FeedIndex implements AsyncDisposable {
   }
 
   /**
-   * Reads the items concurrently with refreshes, because a million of them take longer than others
-   * may wait.
+   * Reads the items concurrently with refreshes, because reading a million of them takes longer
+   * than requests may wait.
    */
   async #load(organizationId: OrganizationId): Promise<OrganizationIndex> {
     const { snapshot } = await readMoment(this.#db);

@@ -19,8 +19,8 @@ const maxUnexplored = 400;
 /** Number of newest items that are searched for unexplored ones. */
 const newestLookedAt = 4_000;
 /**
- * An item met by fewer viewers (by weight) is still being explored. A newcomer who meets a page of
- * items weighs about half, so this takes about a hundred of them.
+ * An item encountered by fewer viewers (by weight) is still being explored. A newcomer who
+ * encounters a page of items weighs about half, so this takes about a hundred of them.
  */
 export const exploredViewers = 50;
 
@@ -32,7 +32,7 @@ export class FeedItemStatistics {
   readonly #items: Items;
   #stats = new Map<number, ItemStats>();
   #scales: ItemScales = emptyScales;
-  /** Completion rate signals of entries that nobody has met yet, by bucket. */
+  /** Completion rate signals of entries that nobody has encountered yet, by bucket. */
   #untouched: readonly number[] = [];
   #version = 0;
   #isDirty = false;
@@ -40,7 +40,7 @@ export class FeedItemStatistics {
   heardAtMs = -Infinity;
   /** The currently most popular entries, best first. */
   popular: readonly FeedEntry[] = [];
-  /** Entries that few viewers have met: the newest ones, then a sample of the others. */
+  /** Entries that few viewers have encountered: the newest ones, then a sample of the others. */
   unexplored: readonly FeedEntry[] = [];
   playsByCountry: PlaysByCountry = { total: 0, countries: new Map() };
 
@@ -48,7 +48,9 @@ export class FeedItemStatistics {
     this.#items = items;
   }
 
-  /** The assumed reactions per showing of an entry that nobody has met, based on its tags. */
+  /**
+   * The assumed reactions per showing of an entry that nobody has encountered, based on its tags.
+   */
   usualRateOf({ tags }: FeedEntry): number {
     return usualRate(tags, this.#scales.engagement);
   }

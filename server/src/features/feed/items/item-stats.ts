@@ -34,7 +34,7 @@ export function newcomersOf({ earlier, recent }: ItemStats, name: keyof Credible
   return (earlier?.newcomers[name] ?? 0) + (recent?.newcomers[name] ?? 0);
 }
 
-/** Weighted number of viewers who met the item. */
+/** Weighted number of viewers who encountered the item. */
 export function shownOf(stats: ItemStats): number {
   return knownOf(stats, 'shown') + newcomersOf(stats, 'shown');
 }

@@ -70,7 +70,7 @@ function check(index: OrganizationIndex, members: ReadonlyMap<number, IndexedIte
   }
 }
 
-test('after any changes the lists are those of an index made anew', async () => {
+test('after any changes the lists equal those of a rebuilt index', async () => {
   for (const size of [0, 1, 40, 3_000]) {
     const members = new Map<number, IndexedItem>();
     for (let number = 1; number <= size; number += 1) members.set(number, randomItem(number, 1));
@@ -103,7 +103,7 @@ test('after any changes the lists are those of an index made anew', async () => 
   }
 });
 
-test('an older version changes nothing, and an entry stays one object', async () => {
+test('an older version changes nothing, and an entry stays the same object', async () => {
   const index = new OrganizationIndex([item(1, { revision: 5, tags: ['new'] })]);
   const entry = index.find(1);
   await index.apply([item(1, { revision: 4, tags: ['old'] })]);

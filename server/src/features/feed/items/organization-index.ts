@@ -88,8 +88,8 @@ export class OrganizationIndex {
   }
 
   /**
-   * Applies changed items, each atomically and all in slices, between which pages are served. A
-   * version older than the known one is ignored.
+   * Applies each changed item atomically, in slices between which pages are served. A version older
+   * than the known one is ignored.
    */
   async apply(items: readonly IndexedItem[]): Promise<void> {
     if (items.length > 0) this.statistics.markDirty();

@@ -11,7 +11,7 @@ const reloadMs = 60_000;
 const recentMs = 2_000;
 /** Reading takes at most one twentieth of the time. */
 const reloadShare = 20;
-/** By this time after its arrival, the projection has written an event. */
+/** The projection has written an event by this long after its arrival. */
 const settledMs = 15_000;
 /** Scales and lists are rebuilt at this interval if anything has changed. */
 const refreshMs = 1_000;

@@ -6,7 +6,7 @@ import { compareOn, type HeldOutItem } from './comparison.ts';
 import { fitLogistic, sigmoid, type TrainingSample } from './logistic.ts';
 import { leastPropensity, propensitiesOf } from './propensity.ts';
 
-test('a regression finds the coefficients that made its samples', () => {
+test('a regression recovers the coefficients that generated its samples', () => {
   const truth = { intercept: -0.5, coefficients: [1.5, -2] };
   const samples = Array.from({ length: 20_000 }, (_, n): TrainingSample => {
     const features = Float64Array.of(mix(3 * n) * 2 - 1, mix(3 * n + 1) * 2 - 1);
@@ -20,7 +20,7 @@ test('a regression finds the coefficients that made its samples', () => {
   }
 });
 
-test('outcomes that are all alike leave coefficients finite', () => {
+test('identical outcomes leave coefficients finite', () => {
   const samples = Array.from({ length: 100 }, (_, n): TrainingSample => {
     return { features: Float64Array.of(n / 100), outcome: 1, weight: 1 };
   });
@@ -28,7 +28,7 @@ test('outcomes that are all alike leave coefficients finite', () => {
   assert.ok(Number.isFinite(coefficients[0]));
 });
 
-test('a place is as likely looked at as the first, times its rate', () => {
+test('the propensity of a place is its rate of looks relative to the first place', () => {
   const looks = Array.from({ length: 40_000 }, (_, n) => {
     const position = n % 4;
     return { position, isLookedAt: mix(n) < (0.8 * (4 - position)) / 4 };
@@ -58,7 +58,7 @@ const pagesOf = (count: number, share: number): HeldOutItem[][] =>
     }),
   );
 
-test('a comparison tells a better model from one that is as good', () => {
+test('a comparison distinguishes a better model from an equal one', () => {
   const better = compareOn(pagesOf(400, 0.6));
   assert.ok(better.interval[0] > 0.1 && better.learned > better.weights);
   const same = compareOn(pagesOf(400, 0));

@@ -4,8 +4,8 @@
  * order that it was shown.
  *
  * Places of exploration are drawn at random over the page (`ranking/exploration.ts`), so items that
- * few viewers have met appear equally often at all places, and differences in looks are due to the
- * place. This is the propensity of Joachims, Swaminathan and Schnabel ("Unbiased Learning-to-Rank
+ * few viewers have encountered appear equally often at all places, and differences in looks are due
+ * to the place. This is the propensity of Joachims, Swaminathan and Schnabel ("Unbiased Learning-to-Rank
  * with Biased Feedback", 2017), estimated from randomized placements instead of a separate
  * experiment.
  */

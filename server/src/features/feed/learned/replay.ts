@@ -31,7 +31,7 @@ export type Impression = {
   readonly position: number;
   readonly atMs: number;
   readonly features: Float64Array;
-  /** Few viewers had met the item, so its place was drawn by exploration. */
+  /** Few viewers had encountered the item, so its place was drawn by exploration. */
   readonly isExploration: boolean;
   isLookedAt: boolean;
   watchedSeconds: number;

@@ -54,7 +54,7 @@ export class Choice {
     return true;
   }
 
-  /** Takes an entry that the viewer may be shown, whether or not it was seen. */
+  /** Takes an entry that the viewer may be shown, even if it was already seen. */
   takeSeen(entry: FeedEntry): boolean {
     if (entry.stamp === this.#stamp || !this.isEligible(entry)) return false;
     entry.stamp = this.#stamp;

@@ -9,7 +9,7 @@ import {
   problemOfConfig,
 } from './config.ts';
 
-test('each number has its bounds, which are included', () => {
+test('each number has inclusive bounds', () => {
   for (const [field, least, most] of [
     ['recencyHalfLifeHours', halfLifeHours.least, halfLifeHours.most],
     ['diversity', 0, 1],
@@ -26,7 +26,7 @@ test('each number has its bounds, which are included', () => {
   }
 });
 
-test('what a partial configuration leaves out is that of the base', () => {
+test('fields missing in a partial configuration are taken from the base', () => {
   assert.deepEqual(mergeConfig(baseConfig, {}), baseConfig);
   const merged = mergeConfig(baseConfig, { diversity: 1, weights: { recency: 3 } });
   assert.deepEqual(merged, {

@@ -11,7 +11,7 @@ export type RankingConfig = {
   readonly recencyHalfLifeHours: number;
   /** From 0 to 1: the penalty for an item that resembles its neighbours. */
   readonly diversity: number;
-  /** Share of places for items that few viewers have met. */
+  /** Share of places for items that few viewers have encountered. */
   readonly exploration: number;
 };
 

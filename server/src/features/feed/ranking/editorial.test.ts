@@ -21,7 +21,7 @@ const [entry] = new OrganizationIndex([
 assert.ok(entry !== undefined);
 const known = entry;
 
-test('a rule holds from its start to just before its end', () => {
+test('a rule applies from its start until just before its end', () => {
   const exclude = { type: 'exclude', match: { author: 'ada' } } as const;
   const holds = (given: Partial<EditorialRule>) =>
     new EditorialRules([rule({ ...exclude, ...given })], nowMs).excludes(known);
@@ -32,7 +32,7 @@ test('a rule holds from its start to just before its end', () => {
   assert.equal(holds({ endsAtMs: nowMs + 1 }), true);
 });
 
-test('all that a rule names must match, of tags one', () => {
+test('all conditions of a rule must match, but only one of its tags', () => {
   const excludes = (match: EditorialRule['match']) =>
     new EditorialRules([rule({ type: 'exclude', match })], nowMs).excludes(known);
   const right = { contentId: contentIdOf(1), tags: ['x', 'b'], author: 'ada', section: 'news' };
@@ -47,7 +47,7 @@ test('all that a rule names must match, of tags one', () => {
   }
 });
 
-test('factors of what matches multiply, up to a bound, and nothing matching is 1', () => {
+test('factors of matching rules multiply, up to a bound, and are 1 if nothing matches', () => {
   const factors = fc.array(fc.double({ min: 0.01, max: 100, noNaN: true }), { maxLength: 6 });
   fc.assert(
     fc.property(factors, factors, (own, others) => {
@@ -66,7 +66,7 @@ test('factors of what matches multiply, up to a bound, and nothing matching is 1
   );
 });
 
-test('pins keep their places, and a later one for a taken place has the next free one', () => {
+test('pins keep their places, and a later one for a taken place gets the next free one', () => {
   const positions = fc.array(fc.nat(8), { maxLength: 8 });
   fc.assert(
     fc.property(positions, (wanted) => {
@@ -98,7 +98,7 @@ test('pins keep their places, and a later one for a taken place has the next fre
   assert.deepEqual(new EditorialRules(others, nowMs).pins, [], 'only pins with a position');
 });
 
-test('rules are the same while they are the same objects in the same order', () => {
+test('rules are the same if they are the same objects in the same order', () => {
   const [a, b] = [rule({ factor: 2 }), rule({ factor: 3 })];
   const of = (...all: EditorialRule[]) => new EditorialRules(all, nowMs);
   assert.equal(of(a, b).isSameAs(of(a, b)), true);

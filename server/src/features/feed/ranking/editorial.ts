@@ -69,7 +69,7 @@ export class EditorialRules {
     return this.pins.some(({ match }) => matchesRule(entry, match));
   }
 
-  /** The product of all matching factors, by which the order multiplies the score. */
+  /** The product of all matching factors, by which the score is multiplied for sorting. */
   factorOf(entry: FeedEntry): number {
     let product = 1;
     for (const { match, factor } of this.#factors) {

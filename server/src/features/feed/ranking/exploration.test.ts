@@ -35,7 +35,7 @@ test('draws from Beta(a, b) have its mean and its variance', () => {
   }
 });
 
-test('every draw is a rate, whatever the generator gives', () => {
+test('every draw is a rate, whatever the random numbers', () => {
   const positive = fc.double({ min: 0.01, max: 1_000, noNaN: true });
   fc.assert(
     fc.property(positive, positive, fc.integer({ min: 1 }), (a, b, seed) => {
@@ -46,7 +46,7 @@ test('every draw is a rate, whatever the generator gives', () => {
   );
 });
 
-test('an item that nobody has met is drawn around the usual rate, within 1 and 99 %', () => {
+test('an item that nobody has encountered is drawn around the usual rate, between 1 and 99 %', () => {
   const random = createRandom(5);
   const [entry] = new OrganizationIndex([item(1)]).newestFirst;
   assert.ok(entry !== undefined);
@@ -63,7 +63,7 @@ test('an item that nobody has met is drawn around the usual rate, within 1 and 9
   }
 });
 
-test('what viewers have met is drawn around its own rate, the more the more have met it', () => {
+test('an encountered item is drawn around its own rate, more closely the more viewers encountered it', () => {
   const random = createRandom(6);
   const [entry] = new OrganizationIndex([item(1)]).newestFirst;
   assert.ok(entry !== undefined);
@@ -78,7 +78,7 @@ test('what viewers have met is drawn around its own rate, the more the more have
   for (const [shown, reactions, counted] of [
     [60, 30, 30],
     [600, 60, 60],
-    // More reactions than showings count as one for each; less than none as none.
+    // Reactions are clamped to the range from zero to the number of showings.
     [60, 90, 60],
     [60, -5, 0],
   ] as const) {
@@ -91,7 +91,7 @@ test('what viewers have met is drawn around its own rate, the more the more have
   }
 });
 
-test('what the viewer does not want, or has left the index, is not explored', async () => {
+test('items that were rejected or have left the index are not explored', async () => {
   const refused = { item: 0, author: 2 * nowMs + 1, tag: 0 };
   const viewer = new ViewerProfile(
     new Map([[1, { ...emptyEncounter(), second: nowMs / 1_000, refused }]]),
@@ -111,7 +111,7 @@ test('what the viewer does not want, or has left the index, is not explored', as
   assert.deepEqual([...drawn].toSorted(), [5, 6]);
 });
 
-test('items of the last day go first in half of the choices, and the rest by their draws', () => {
+test('items of the last day come first in half of the choices, followed by the rest in order of their draws', () => {
   const hour = 3_600_000;
   const items = Array.from({ length: 40 }, (_, at) =>
     item(at + 1, { freshSinceMs: nowMs - (at < 4 ? 23 : 25 + at) * hour }),
@@ -130,7 +130,7 @@ test('items of the last day go first in half of the choices, and the rest by the
   assert.ok(newFirst > 160 && newFirst < 280, `${newFirst} of 400`);
 });
 
-test('where no item is new, each has the same chance', () => {
+test('without new items, all have the same chance', () => {
   const items = Array.from({ length: 60 }, (_, at) => item(at + 1, { freshSinceMs: at }));
   const parts = partsOf(items, { random: createRandom(9) });
   parts.index.statistics.refresh(nowMs);
@@ -145,7 +145,7 @@ test('where no item is new, each has the same chance', () => {
 test('ten draws go to new items, ten to the newer half, and five to the older half', () => {
   const hour = 3_600_000;
   const random = createRandom(10);
-  /** How many different items of each half are drawn on average. */
+  /** The expected number of different items drawn from each half. */
   const drawnOfHalves = (newCount: number) => {
     const items = Array.from({ length: 40 }, (_, at) =>
       item(40 - at, { freshSinceMs: nowMs - (at < newCount ? 1 : 25) * hour - at }),
@@ -162,7 +162,7 @@ test('ten draws go to new items, ten to the newer half, and five to the older ha
     }
     return [newer, older] as const;
   };
-  /** How many of 20 items are met by this many draws. */
+  /** The expected number of different items, out of `of`, in this many draws. */
   const met = (draws: number, of = 20) => of * (1 - (1 - 1 / of) ** draws);
   for (const [newCount, ofNewer] of [
     [0, met(10)],
@@ -177,7 +177,7 @@ test('ten draws go to new items, ten to the newer half, and five to the older ha
   }
 });
 
-test('which items are new is counted again after a minute', () => {
+test('new items are counted again after a minute', () => {
   const dayMs = 86_400_000;
   const items = Array.from({ length: 40 }, (_, at) =>
     item(at + 1, { freshSinceMs: nowMs - dayMs + 30_000 }),

@@ -19,7 +19,7 @@ const drawnOfOthers = 5;
 const newFirst = 0.5;
 const newForMs = 24 * 3_600_000;
 
-/** Takes entries that few viewers have met, most promising draw first. */
+/** Takes entries that few viewers have encountered, most promising draw first. */
 export function drawExplorations(choice: Choice): FeedEntry[] {
   const { index, nowMs, random, viewer } = choice.parts;
   const { statistics } = index;

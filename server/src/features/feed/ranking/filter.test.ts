@@ -42,7 +42,7 @@ function visited(
   return { numbers, visits };
 }
 
-test('the walk visits what matches, newest first, from any place on', () => {
+test('the walk visits matching entries, newest first, from any place on', () => {
   fc.assert(
     fc.property(fc.array(fields, { maxLength: 30 }), filters, fc.nat(29), (all, filter, at) => {
       const items = all.map((one, place) => item(place + 1, one));
@@ -68,7 +68,7 @@ test('the walk visits what matches, newest first, from any place on', () => {
   );
 });
 
-test('the shortest list that a filter names is walked', () => {
+test('the shortest list of a filter is walked', () => {
   const common = { tags: ['a'], section: 'a', author: 'a' };
   const items = Array.from({ length: 100 }, (_, at) => item(at + 1, common));
   for (const [at, rare] of [
@@ -96,7 +96,7 @@ test('the lists of several rare tags are merged, newest first', () => {
   assert.equal(visits, 20, 'nothing else is visited');
 });
 
-test('there is no filter only where no field is set', () => {
+test('a filter without fields is no filter', () => {
   assert.equal(hasNoFilter(noFilter), true);
   for (const one of [{ tags: [] }, { section: 'a' }, { author: 'a' }, { contentType: 'video' }]) {
     assert.equal(hasNoFilter({ ...noFilter, ...one }), false, JSON.stringify(one));

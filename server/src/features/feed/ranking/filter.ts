@@ -29,7 +29,7 @@ export function matches(entry: FeedEntry, filter: FeedFilter): boolean {
 /**
  * Visits all entries that can match, newest first, until `visit` returns false. Walks the shortest
  * list that the filter permits and may visit entries that do not match; with several tags, an entry
- * may be visited more than once. With `after`, starts behind that place in the order.
+ * may be visited more than once. With `after`, starts after that place in the order.
  */
 export function visitNewest(
   index: OrganizationIndex,

@@ -29,7 +29,7 @@ function plan(parts: ChoiceParts, wanted: number, position = 0) {
   return { numbers: chosen.map(({ entry }) => entry.serialNumber), chosen, isExhausted };
 }
 
-test('a pin takes the newest item that it means and that may be shown', () => {
+test('a pin takes the newest matching item that may be shown', () => {
   const items = [
     item(1, { author: 'ada' }),
     item(2, { author: 'ada' }),
@@ -42,7 +42,7 @@ test('a pin takes the newest item that it means and that may be shown', () => {
   assert.ok(!plan(partsOf(items, { ...calm, rules: gone }), 12).numbers.includes(3));
 });
 
-test('pins have their places whatever else is chosen, also behind a page', () => {
+test('pins keep their places regardless of other items, even beyond a page', () => {
   const positions = fc.uniqueArray(fc.nat(11), { maxLength: 4 });
   fc.assert(
     fc.property(positions, fc.nat(6), (places, position) => {
@@ -62,7 +62,7 @@ test('pins have their places whatever else is chosen, also behind a page', () =>
   );
 });
 
-test('two neighbours have one author only when nothing else is left', () => {
+test('neighbours share an author only if nothing else is left', () => {
   const authors = fc.array(fc.constantFrom('a', 'b', 'c', null), { minLength: 1, maxLength: 20 });
   fc.assert(
     fc.property(authors, (all) => {
@@ -84,7 +84,7 @@ test('two neighbours have one author only when nothing else is left', () => {
   );
 });
 
-test('rather than one author twice, the author of a pin stands beside it as well', () => {
+test('the author of a pin may be its neighbour if the alternative is a repeated author', () => {
   const items = [
     ...Array.from({ length: 3 }, (_, at) => item(at + 1, { author: 'bob', freshSinceMs: at + 1 })),
     ...Array.from({ length: 300 }, (_, at) => item(at + 10, { author: 'ada' })),
@@ -97,7 +97,7 @@ test('rather than one author twice, the author of a pin stands beside it as well
   );
 });
 
-test('live items come at the start of a session only, in their order', () => {
+test('live items come only at the start of a session, in their order', () => {
   const items = Array.from({ length: 20 }, (_, at) => item(at + 1, { author: 'ada' }));
   const live = [item(100, { author: 'bob' }), item(101, { author: 'bob' }), item(102)];
   const parts = partsOf([...items, ...live], calm);
@@ -112,7 +112,7 @@ test('live items come at the start of a session only, in their order', () => {
   assert.deepEqual(numbersAt(5).slice(0, 1), [102], 'only as the newest item');
 });
 
-test('what was seen comes least recently seen first, when nothing else is left', () => {
+test('seen items come last, least recently seen first', () => {
   const items = Array.from({ length: 6 }, (_, at) =>
     item(at + 1, { author: at < 2 ? 'ada' : null }),
   );

@@ -8,7 +8,7 @@
  *    holds among seen items. Pins and live items take precedence over this rule.
  * 4. Further items of an author count less, and so does an item that resembles its two
  *    predecessors, both to the degree of `diversity`.
- * 5. A share of the places goes to items that few viewers have met.
+ * 5. A share of the places goes to items that few viewers have encountered.
  * 6. Seen items come when nothing else is left, least recently seen first.
  */
 import type { FeedEntry } from '../items/feed-entry.ts';
@@ -31,7 +31,7 @@ export type PagePlan = {
 
 export type PagePlanRequest = {
   readonly wanted: number;
-  /** Number of items the session has had before. */
+  /** Number of items already served in the session. */
   readonly position: number;
   /** The `authorNumber` of the previous item. */
   readonly previousAuthor: number;
@@ -40,7 +40,7 @@ export type PagePlanRequest = {
 };
 
 /**
- * Chooses the next items of a session. `choice` must exclude what it has had.
+ * Chooses the next items of a session. `choice` must exclude those already served.
  *
  * @param session whose cached candidates may be used, or null to compute them
  */
@@ -118,7 +118,7 @@ function takePins(choice: Choice, { position, wanted }: PagePlanRequest): Map<nu
   return found;
 }
 
-/** Takes the newest eligible entry that matches a pin, whether or not it was seen. */
+/** Takes the newest eligible entry that matches a pin, even if it was already seen. */
 function findPinned(choice: Choice, match: RuleMatch): FeedEntry | null {
   const { index, filter } = choice.parts;
   if (match.contentId !== undefined) {

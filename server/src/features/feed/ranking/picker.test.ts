@@ -100,7 +100,7 @@ function authorsOf(picker: Picker, count: number): (string | null)[] {
   });
 }
 
-test('entries of others are fetched from outside once the pool has none', () => {
+test('entries of other authors are fetched from outside once the pool has none', () => {
   const { picker } = pickerOf(crowded(['bob', null, 'cy']));
   const authors = authorsOf(picker, 8);
   assert.deepEqual(
@@ -110,7 +110,7 @@ test('entries of others are fetched from outside once the pool has none', () => 
   assert.deepEqual(new Set(authors), new Set(['ada', 'bob', null, 'cy']));
 });
 
-test('entries from outside take their places by their keys, before the rest of the pool', () => {
+test('fetched entries are placed by their keys, before the rest of the pool', () => {
   const boost = (author: string): EditorialRule => ({
     type: 'boost',
     match: { author },
@@ -124,7 +124,7 @@ test('entries from outside take their places by their keys, before the rest of t
   assert.deepEqual(authorsOf(picker, 6), ['ada', 'dee', 'cy', 'ada', 'bob', 'ada']);
 });
 
-test('none is fetched for a feed of one author', () => {
+test('nothing is fetched for a feed of one author', () => {
   const { picker } = pickerOf(crowded(['bob']), { filter: { ...noFilter, author: 'ada' } });
   assert.deepEqual(authorsOf(picker, 7), [...Array.from({ length: 6 }, () => 'ada'), 'none']);
 });
@@ -138,7 +138,7 @@ test('entries of the following author are kept for later', () => {
   assert.equal(picker.pickOther(nobody), null);
 });
 
-test('the first entry that fits is taken out of a list', () => {
+test('the first fitting entry is removed from a list', () => {
   const { picker, numberOf, index } = pickerOf(crowded(['bob', 'cy', null]));
   assert.deepEqual(authorsOf(picker, 1), ['ada']);
   const list = [...index.newestFirst].slice(-4);

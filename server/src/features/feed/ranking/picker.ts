@@ -19,7 +19,7 @@ const othersAtOnce = 20;
 
 const taken = -1;
 
-/** The author number of entries without an author, which may be neighbours. */
+/** The author number of entries without an author. Such entries may be neighbours. */
 export const nobody = 0;
 
 export class Picker {

@@ -44,7 +44,7 @@ test('candidates are kept for three seconds while nothing changes', () => {
   assert.equal(isKept(parts, { nowMs: nowMs + 3_000 }), false);
 });
 
-test('whatever the order depends on makes them anew', () => {
+test('a change of anything that the order depends on recomputes the candidates', () => {
   const rules = new EditorialRules([rule], nowMs);
   const changes: Record<string, Partial<ChoiceParts>> = {
     country: { country: 'DE' },
@@ -61,7 +61,7 @@ test('whatever the order depends on makes them anew', () => {
   assert.equal(isKept(partsOf(items, { rules }), same), true, 'the same rules');
 });
 
-test('a change of an item or of the counts makes them anew', async () => {
+test('a change of an item or of the counts recomputes the candidates', async () => {
   const parts = partsOf(items);
   keepPool(parts, session);
   const [first] = poolOf(new Choice(parts), session);
@@ -73,7 +73,7 @@ test('a change of an item or of the counts makes them anew', async () => {
   assert.ok(second && !poolOf(new Choice(parts), session).includes(second));
 });
 
-test('filters, excluded items and an outage are never kept for', () => {
+test('candidates are never cached with filters, with excluded items or during an outage', () => {
   const odd: Record<string, Partial<ChoiceParts>> = {
     filter: { filter: { ...noFilter, contentType: 'video' } },
     excluded: { excludedIds: new Set([contentIdOf(1)]) },
@@ -86,7 +86,7 @@ test('filters, excluded items and an outage are never kept for', () => {
   }
 });
 
-test('what one session has had is left out for that session only', () => {
+test('items served in one session are excluded only for that session', () => {
   const served = { feedId: 'fed_a', served: new Set([1, 2, 3]) };
   const other = { feedId: 'fed_b', served: new Set<number>() };
   assert.equal(isKept(partsOf(items), {}, [served, served]), true);

@@ -13,7 +13,7 @@ import { hasNoFilter } from './filter.ts';
 import { rank, type Candidate } from './rank.ts';
 import { shortlist } from './sources.ts';
 
-/** Items age, and the best ones of tags are selected again. */
+/** Items age, and the best items of each tag are reselected. */
 const keptForMs = 3_000;
 /** A page takes up to 100 candidates; if fewer than this are left, they are recomputed. */
 const leastLeft = 110;
@@ -42,13 +42,13 @@ const kept = new LRUCache<ViewerProfile, Kept>({ max: maxKept });
 
 export type Session = {
   readonly feedId: string;
-  /** The items that the session has had. */
+  /** The items already served in the session. */
   readonly served: ReadonlySet<number>;
 };
 
 /**
- * The candidates for the next places, best first, all taken by `choice`, which must exclude what
- * the session has had.
+ * The candidates for the next places, best first, all taken by `choice`, which must exclude the
+ * items already served.
  */
 export function poolOf(choice: Choice, session: Session): Candidate[] {
   const { parts } = choice;

@@ -24,7 +24,7 @@ const items = Array.from({ length: 12 }, (_, at) =>
   item(at + 1, { author: ['ada', 'bob', 'cy'][at % 3] ?? null, tags: [`t${at % 2}`] }),
 );
 
-/** A viewer who has seen item 1, and wants nothing more of the author of item 2. */
+/** A viewer who has seen item 1 and has rejected the author of item 2. */
 function refusingViewer(): ViewerProfile {
   const second = nowMs / 1_000;
   const refused = { item: 0, author: 2 * nowMs + 1, tag: 0 };
@@ -42,7 +42,7 @@ function explained(parts: ChoiceParts, serialNumber: number, extra: readonly str
   return explain(new Choice(parts), entry, extra);
 }
 
-test('candidates are in the order of their keys: scores times the factors', () => {
+test('candidates are in the order of their keys: scores times factors', () => {
   const factors = fc.constantFrom(0.5, 1, 2, 4);
   fc.assert(
     fc.property(factors, factors, (ofAda, ofBob) => {
@@ -62,7 +62,7 @@ test('candidates are in the order of their keys: scores times the factors', () =
   );
 });
 
-test('the reasons are what others say, the rules, the viewer, and the two strongest signals', () => {
+test('the reasons are the sources, the rules, the viewer, and the two strongest signals', () => {
   const rules = new EditorialRules([ruleOf(2, 'ada'), ruleOf(0.5, 'cy')], nowMs);
   const parts = partsOf(items, { rules, viewer: refusingViewer() });
   const reasons = (serialNumber: number, extra?: readonly string[]) =>

@@ -46,7 +46,7 @@ function explainsItself(scorer: Scorer, values: readonly number[]): void {
 }
 
 for (const [name, scorer] of Object.entries(scorers)) {
-  test(`${name}: the explanation is the score, and what signals add to it sums to it`, () => {
+  test(`${name}: the explanation equals the score, and its contributions sum to it`, () => {
     fc.assert(
       fc.property(vectors, (values) => explainsItself(scorer, values)),
       { numRuns: 100 },

@@ -14,13 +14,13 @@ const boost = (match: EditorialRule['match']): EditorialRule => ({
   startsAtMs: -Infinity,
   endsAtMs: Infinity,
 });
-/** Old items with something special, and then many new ones without. */
+/** Old items with special fields, followed by many plain new ones. */
 const world = (special: Parameters<typeof item>[1][], plain = 400) => [
   ...special.map((fields, at) => item(at + 1, fields)),
   ...Array.from({ length: plain }, (_, at) => item(special.length + at + 1)),
 ];
 
-test('a shortlist has its size, nothing twice, and the newest where nothing is known', () => {
+test('a shortlist has a fixed size and no duplicates, and contains the newest items if nothing is known', () => {
   const found = shortlist(new Choice(partsOf(world([])))).map(({ serialNumber }) => serialNumber);
   assert.deepEqual(
     found,
@@ -51,7 +51,7 @@ test('editors have a tenth, by item, author, section or any tag', () => {
   assert.deepEqual(chosenBy({ author: 'ada', section: 'news' }), []);
 });
 
-test('a list is looked through to its 300th entry', () => {
+test('a list is searched up to its 300th entry', () => {
   const author = 'ada';
   const special = Array.from({ length: 302 }, (_, at) => ({
     author,
@@ -66,7 +66,7 @@ test('a list is looked through to its 300th entry', () => {
   );
 });
 
-test('favourite tags have three tenths, shared evenly, half of each by its best', () => {
+test('favourite tags have three tenths, shared evenly, half of each for its best items', () => {
   const special = [
     ...Array.from({ length: 120 }, () => ({ tags: ['a'] })),
     ...Array.from({ length: 120 }, () => ({ tags: ['b'] })),

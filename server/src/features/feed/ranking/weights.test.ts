@@ -19,7 +19,7 @@ test('weights merge over the base, whose sum is 1', () => {
   assert.ok(Math.abs(sumOf(baseWeights) - 1) < 1e-12);
 });
 
-test('weights that make no score are refused', () => {
+test('weights without a score are rejected', () => {
   assert.equal(problemOfWeights(mergeWeights(baseWeights, none))?.path, 'weights');
   for (const recency of [-1, -1e-9, NaN, Infinity, 1e308]) {
     const weights = mergeWeights(baseWeights, { recency });
@@ -28,7 +28,7 @@ test('weights that make no score are refused', () => {
   assert.equal(problemOfWeights(mergeWeights(baseWeights, { ...none, recency: 1e-9 })), null);
 });
 
-test('weights that are laid over others may switch signals off, but not all of them', () => {
+test('overlaid weights may disable signals, but not all of them', () => {
   assert.deepEqual(problemsOfPartialWeights({ recency: 0 }), []);
   assert.deepEqual(problemsOfPartialWeights({}), []);
   assert.deepEqual(
@@ -42,13 +42,13 @@ test('weights that are laid over others may switch signals off, but not all of t
   );
 });
 
-test('a variant that leaves nothing of the weights leaves them as they are', () => {
+test('a variant that would leave no weights is ignored', () => {
   const onlyRecency = { ...none, recency: 1 };
   assert.deepEqual(overlayWeights(onlyRecency, { recency: 0 }), onlyRecency);
   assert.deepEqual(overlayWeights(baseWeights, { recency: 0 }), { ...baseWeights, recency: 0 });
 });
 
-test('a configuration is checked whole', () => {
+test('a configuration is validated as a whole', () => {
   assert.equal(problemOfConfig(baseConfig), null);
   const wrong = {
     recencyHalfLifeHours: [0, -1, NaN, Infinity, 1e9],

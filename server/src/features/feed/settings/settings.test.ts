@@ -31,7 +31,7 @@ async function newCatalogue(name: string, count: number, fields?: (index: number
   return { ids, call, feed, rule, key: keys.secretKey };
 }
 
-test('the configuration has versions that can be taken back', async () => {
+test('the configuration has versions that can be restored', async () => {
   const { call } = await newCatalogue('Versions', 1);
   const first = await call('GET', '/v1/ranking/config');
   assert.equal(first.body.data.version, 0);
@@ -66,7 +66,7 @@ test('the configuration has versions that can be taken back', async () => {
   }
 });
 
-test('the signals are those that weights can be given to', async () => {
+test('the listed signals are those that can have weights', async () => {
   const { call } = await newCatalogue('Signals', 1);
   const { body } = await call('GET', '/v1/ranking/signals');
   const names = body.data.map(({ name }: { name: string }) => name);
@@ -85,7 +85,7 @@ test('the signals are those that weights can be given to', async () => {
   }
 });
 
-test('what makes no ranking is refused and changes nothing', async () => {
+test('an invalid ranking is rejected and changes nothing', async () => {
   const { call, key } = await newCatalogue('Refused', 1);
   const zero = bySignal(() => 0);
   const wrong = [
@@ -154,7 +154,7 @@ test('rules exclude, pin, boost and suppress, on every process within a second',
   assert.ok(even.length >= 11, `${even.length} of 16`);
 });
 
-test('a rule holds from its start to its end; one that excludes everything leaves an empty feed', async () => {
+test('a rule applies from its start to its end; excluding everything leaves an empty feed', async () => {
   const { feed, rule, call } = await newCatalogue('All excluded', 5, () => ({ tags: ['all'] }));
   const match = { tags: ['all'] };
   const at = (ms: number) => new Date(Date.now() + ms).toISOString();
@@ -172,7 +172,7 @@ test('a rule holds from its start to its end; one that excludes everything leave
   assert.equal((await feed()).length, 5);
 });
 
-test('a configuration is taken back as it was answered, with what is only read', async () => {
+test('a configuration is accepted as it was returned, including read-only fields', async () => {
   const { call } = await newCatalogue('Read-only fields', 1);
   const { data } = (await call('GET', '/v1/ranking/config')).body;
   assert.equal(data.model.state, 'none');
@@ -182,7 +182,7 @@ test('a configuration is taken back as it was answered, with what is only read',
   assert.deepEqual(saved.body.data, { ...data, diversity: 0.5, version: 1 });
 });
 
-test('rules that make no sense are refused, naming the field', async () => {
+test('invalid rules are rejected with the field', async () => {
   const { call, rule } = await newCatalogue('Bad rules', 1);
   const match = { tags: ['a'] };
   const wrong: [object, string][] = [

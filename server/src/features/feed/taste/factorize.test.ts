@@ -47,7 +47,7 @@ function cosine(vectors: Float32Array, a: number, b: number): number {
   return both / Math.sqrt(one * other);
 }
 
-test('items of one taste lie close together, and of several apart', () => {
+test('items of one taste have similar vectors, and items of different tastes do not', () => {
   const { vectors, found } = factorize(watchesOf(4, 0.45));
   assert.ok(found >= 2 && found <= 5, `found ${found} directions`);
   let [same, others, sameCount, otherCount] = [0, 0, 0, 0];
@@ -61,18 +61,18 @@ test('items of one taste lie close together, and of several apart', () => {
   assert.ok(others / otherCount < 0, `cosine between tastes ${others / otherCount}`);
 });
 
-test('viewers without a common taste make next to no vectors', () => {
+test('viewers without a common taste produce hardly any vectors', () => {
   const { found, vectors } = factorize(watchesOf(4, 0));
   const length = Math.sqrt(vectors.reduce((sum, one) => sum + one * one, 0) / items);
   assert.ok(length < 0.1, `found ${found} of length ${length}`);
 });
 
-test('the same watches give the same bytes', () => {
+test('the same watches produce the same bytes', () => {
   const [one, other] = [factorize(watchesOf(4, 0.45)), factorize(watchesOf(4, 0.45))];
   assert.deepEqual(one.vectors, other.vectors);
 });
 
-test('viewers of whom nothing is known make nothing', () => {
+test('viewers without known activity produce nothing', () => {
   const { vectors, found } = factorize({
     ...watchesOf(4, 0.45),
     weights: new Float32Array(viewers),

@@ -68,7 +68,7 @@ export class ItemVectors {
   }
 }
 
-/** The records of all items met by enough viewers, split into parts. */
+/** The records of all items encountered by enough viewers, split into parts. */
 export function encodeParts(
   factors: Factors,
   serialNumbers: Float64Array,

@@ -1,4 +1,4 @@
-/** Infers what a viewer will like from the vectors of the items they have met. */
+/** Infers what a viewer will like from the vectors of the items they encountered. */
 import type { ViewerProfile } from '../viewers/viewer-profile.ts';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { dayMs } from '../../../platform/values/time.ts';
@@ -9,8 +9,8 @@ import { outcomeOf } from './watches.ts';
 import type { Encounter } from '../viewers/encounter.ts';
 
 /**
- * λ of the regression: the variance of single outcomes divided by that of tastes. The prior, which
- * is no taste, weighs as much as this many outcomes.
+ * λ of the regression: the variance of single outcomes divided by that of tastes. The prior (no
+ * taste) weighs as much as this many outcomes.
  */
 const penalty = 12;
 const halfLifeMs = 14 * dayMs;

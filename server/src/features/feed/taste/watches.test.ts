@@ -27,7 +27,7 @@ function viewerOf(serialNumbers: readonly number[], days = 1): Buffer {
 
 const range = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-test('a viewer counts once for each item, and with a bounded number of items', () => {
+test('a viewer counts once per item, and with a bounded number of items', () => {
   const collector = new WatchCollector();
   const all = viewerOf(range(300));
   for (let viewer = 0; viewer < 3; viewer += 1) collector.add(Buffer.concat([all, all]));
@@ -36,7 +36,7 @@ test('a viewer counts once for each item, and with a bounded number of items', (
   assert.deepEqual([...watches.starts], [0, 200, 400, 600]);
 });
 
-test('what only two viewers have met has no vector', () => {
+test('items that only two viewers have encountered have no vector', () => {
   const collector = new WatchCollector();
   for (const met of [
     [1, 2, 3],
@@ -47,7 +47,7 @@ test('what only two viewers have met has no vector', () => {
   assert.deepEqual([...collector.gather().watches.serialNumbers], [1, 2]);
 });
 
-test('viewers who came once together count no more than those who came again', () => {
+test('viewers who came once count together no more than returning ones', () => {
   const collector = new WatchCollector();
   for (let viewer = 0; viewer < 60; viewer += 1) collector.add(viewerOf([1, 2, 3], 2));
   for (let viewer = 0; viewer < 600; viewer += 1) collector.add(viewerOf([3, 4, 5]));
@@ -57,7 +57,7 @@ test('viewers who came once together count no more than those who came again', (
   assert.ok(Math.abs(sum(60, 660) - 60) < 0.01);
 });
 
-test('vectors are found by their items again, and go with a purged one', () => {
+test('vectors are found by item, and removed with a purged one', () => {
   const serialNumbers = Float64Array.from([3, 70_000, 2 ** 40]);
   const factors = {
     mean: 0.4,

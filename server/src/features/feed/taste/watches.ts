@@ -14,7 +14,7 @@ import type { Watches } from './factorize.ts';
 export const maxItemsOfViewer = 200;
 export const maxViewers = 100_000;
 export const maxWatches = 2_000_000;
-/** An item met by fewer viewers gets no vector, because one viewer could determine it. */
+/** An item encountered by fewer viewers gets no vector, because one viewer could determine it. */
 export const leastViewers = 3;
 /**
  * Viewers active on several days count in full; all others together count at most as much as these.
@@ -24,7 +24,7 @@ const mostLiking = 2;
 
 /**
  * The outcome of an encounter: −0.7 for leaving at once, 1 for watching to the end, at most 2; null
- * if it says nothing.
+ * if it reveals nothing.
  */
 export function outcomeOf(encounter: Encounter): number | null {
   const liking = likingOf(encounter);
@@ -57,7 +57,7 @@ export class WatchCollector {
       days.add(Math.floor((encounter.second * 1_000) / dayMs));
       added += 1;
     }
-    // A viewer who met only one item says nothing about which items belong together.
+    // A viewer of only one item reveals nothing about which items belong together.
     if (added < 2) {
       this.#items.length -= added;
       this.#outcomes.length -= added;
@@ -67,7 +67,7 @@ export class WatchCollector {
     this.#isKnown.push(days.size > 1);
   }
 
-  /** Everything added, without the items that few viewers have met. */
+  /** Everything added, except items that few viewers have encountered. */
   gather(): Gathered {
     const viewers = new Map<number, number>();
     for (const serialNumber of this.#items) {

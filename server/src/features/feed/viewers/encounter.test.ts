@@ -43,7 +43,7 @@ const story = [
   event('swipe', 14, { fromContentId: 'c', watchTimeOnFrom: 9 }),
 ];
 
-test('order, repeats and the cut into passes never show', () => {
+test('order, repetition and the division into passes make no difference', () => {
   const expected = collect(story);
   const orders = fc.shuffledSubarray(story, { minLength: story.length });
   const places = fc.nat(story.length);
@@ -58,7 +58,7 @@ test('order, repeats and the cut into passes never show', () => {
   );
 });
 
-test('what a viewer does says how much they liked it', () => {
+test('liking follows from what a viewer does', () => {
   const quick = event('swipe', 3, { fromContentId: 'c', watchTimeOnFrom: 0.8 });
   const half = event('watchProgress', 2, { currentTime: 5, duration: 10 });
   const completion = event('completion', 9, { watchTime: 10, looped: false });
@@ -80,7 +80,7 @@ test('what a viewer does says how much they liked it', () => {
   for (const [events, liking] of cases) assert.equal(likingOf(collect(events)), liking);
 });
 
-test('seen is a play, or an impression of over a second', () => {
+test('seen means a play, or an impression of over a second', () => {
   const seen = (one: LoggedEvent) => collect([one]).seenSecond > 0;
   assert.equal(seen(event('impression', 1, { position: 0 })), false);
   assert.equal(seen(event('impression', 1, { position: 0, visibleSeconds: 1 })), false);
@@ -89,7 +89,7 @@ test('seen is a play, or an impression of over a second', () => {
   assert.equal(seen(event('like', 1)), false);
 });
 
-test('bytes hold an encounter, and merge those with one item', () => {
+test('bytes represent an encounter, and several with one item are merged', () => {
   const whole = collect(story);
   const parts = [story.slice(0, 4), story.slice(4)].map(collect);
   const bytes = writeEncounters([

@@ -59,7 +59,7 @@ export function addEvent(encounter: Encounter, event: LoggedEvent): void {
   const second = Math.min(Math.max(Math.floor(event.at / 1_000), 0), maxSecond);
   addMoment(encounter, second, event.country ?? '');
   const { data } = event;
-  // Kinds that say nothing about liking only update the time.
+  // Kinds that reveal nothing about liking only update the time.
   const kind: string = event.event;
   switch (kind) {
     case 'impression':

@@ -1,4 +1,4 @@
-/** A process's knowledge of a viewer that it serves. */
+/** The in-memory profile of a viewer that this process serves. */
 import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/signals/affinity.ts';
 import {
   emptyEncounter,
@@ -103,7 +103,7 @@ export class ViewerProfile {
     return this.#affinities;
   }
 
-  /** Number of items the viewer has met. */
+  /** Number of items the viewer has encountered. */
   get size(): number {
     return this.#serialNumbers.length + this.#fresh.size;
   }

@@ -24,7 +24,7 @@ const itemsEach = 100;
 const bytesEach = 12_000;
 const atOnce = 50;
 
-test('1,000 viewers in memory take no more memory each than the guide says, and the oldest go', async () => {
+test('1,000 viewers in memory take no more memory each than documented, and the oldest are evicted', async () => {
   const { db } = await openTestDatabase();
   await sql`insert into organization (organization_id, name, viewer_secret)
     values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);
@@ -94,7 +94,7 @@ test('1,000 viewers in memory take no more memory each than the guide says, and 
   assert.deepEqual(few.sizes, { profiles: 100, encounters: 10_000, fresh: 0 });
 });
 
-test('a login that is heard while a profile is read is not lost', async () => {
+test('a login that arrives while a profile is being read is not lost', async () => {
   const { db } = await openTestDatabase();
   await sql`insert into organization (organization_id, name, viewer_secret)
     values (${organizationId}, 'Test', ${Buffer.alloc(32, 7)}) on conflict do nothing`.execute(db);

@@ -81,7 +81,7 @@ async function readViewers(db: Db): Promise<Map<string, [number, object][]>> {
   );
 }
 
-test('in whatever order and however often events come, live and rebuilt', async () => {
+test('are independent of the order and repetition of events, live and rebuilt', async () => {
   const live = await openWithItems();
   await project(live, events, 100);
   const expected = await readViewers(live);
@@ -102,7 +102,7 @@ test('in whatever order and however often events come, live and rebuilt', async 
   assert.deepEqual(await readViewers(live), expected);
 });
 
-test('rows of viewers at rest are equal byte for byte, live and rebuilt', async () => {
+test('rows of idle viewers are equal byte for byte, live and rebuilt', async () => {
   const live = await openWithItems();
   await project(live, events, 150);
   const { signal } = new AbortController();

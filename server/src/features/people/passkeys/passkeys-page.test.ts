@@ -80,6 +80,9 @@ test(
     await page.goto(`${publicUrl}/console/`);
     await page.reload();
     await button.click();
-    await page.getByRole('alert').filter({ hasText: 'The browser has used no passkey' }).waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: 'The browser did not use a passkey' })
+      .waitFor();
   },
 );

@@ -37,7 +37,7 @@ test(
     await button.click();
     await page
       .getByRole('alert')
-      .filter({ hasText: 'The provider has refused the sign-in' })
+      .filter({ hasText: 'The provider rejected the sign-in' })
       .waitFor();
     assert.equal(await page.getByLabel('Email').count(), 0, 'passwords are closed');
     provider.browserSubject = 'ada';

@@ -25,8 +25,8 @@ const viewColumns = [
 ] as const;
 
 /**
- * The columns of content_counter, in the order of a row of counts. Those of kinds count distinct
- * events, each in the period of the event.
+ * The columns of content_counter, in the order of a row of counts. Columns of event kinds count
+ * distinct events, each in the period of the event.
  */
 export const contentColumns = [...countedColumns, ...viewColumns] as const;
 /** audience_counter has two more columns. */
@@ -57,7 +57,7 @@ export const hookMs = 3_000;
 export const engagedMs = 10_000;
 /** Leaving within this time before playback starts counts as swiping past. */
 export const shortExitMs = 1_000;
-/** Cap for a clip of seconds that loops for hours, which would outweigh all other views. */
+/** Caps short clips that loop for hours, which would otherwise outweigh all other views. */
 const maxWatchedShare = 100;
 
 function countView(view: ViewState): ViewCounts {
@@ -119,8 +119,8 @@ export function watchOf(view: ViewState): ViewWatch {
 }
 
 /**
- * The furthest position of a view. After the last progress event only a completion reveals
- * anything, so a completed view has reached its reported duration.
+ * The furthest position of a view. After the last progress event, only a completion shows how far
+ * playback got, so a completed view has reached its reported duration.
  */
 export function reachedMs(view: ViewState): number {
   const { positionMs, durationMs } = view;
@@ -128,8 +128,8 @@ export function reachedMs(view: ViewState): number {
 }
 
 /**
- * End positions of a view's replays: all but the last reached the end, and the remaining watch time
- * is the last. Empty for views without replays or without a reported duration.
+ * End positions of a view's replays: all but the last reached the end, and the last lasted for the
+ * remaining watch time. Empty for views without replays or without a reported duration.
  */
 export function rerunsOf(view: ViewState): number[] {
   const { durationMs } = view;
@@ -142,7 +142,7 @@ export function rerunsOf(view: ViewState): number[] {
   return [...Array.from({ length: fullRuns }, () => durationMs), lastMs];
 }
 
-/** A view that loops for hours would outweigh all others. */
+/** Otherwise a view that loops for hours would outweigh all others. */
 const maxReruns = 100;
 
 /** Adds a view's contribution, multiplied by `times`, to rows of counts. */

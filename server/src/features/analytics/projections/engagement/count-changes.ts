@@ -135,7 +135,7 @@ export function countViews(
     );
     if (!isKnown) addMember(organization.watchers, contentId, hour * hourMs, member);
   }
-  // Reactions are too rare to remember their hours.
+  // Reactions are rare, so their hours are not remembered.
   for (const hour of reactionHours) {
     addMember(organization.reactors, contentId, hour * hourMs, member);
   }

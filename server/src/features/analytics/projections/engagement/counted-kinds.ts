@@ -1,8 +1,8 @@
 /**
- * The kinds of events that counters count one by one, each in a column of its own. Everything that
- * handles these columns alike is derived from this table: the states of views, the counters, the
- * facts, the metrics of reports and their exports. A new kind also needs its column in
- * `content_counter` and `audience_counter`, and a version of the facts (`facts/codec.ts`).
+ * The kinds of events that have a counter column each. All generic handling of these columns is
+ * derived from this table: the states of views, the counters, the facts, the metrics of reports and
+ * their exports. A new kind also needs its column in `content_counter` and `audience_counter`, and
+ * a version of the facts (`facts/codec.ts`).
  */
 import type { EventKind } from '../../../events/events.ts';
 
@@ -26,7 +26,7 @@ const table = {
 export type CountedColumn = keyof typeof table;
 export const countedColumns = Object.keys(table) as readonly CountedColumn[];
 
-/** The place of each column in the counts of a view, and in a row of counters. */
+/** The position of each column in the counts of a view and in a row of counters. */
 export const countedIndex = Object.fromEntries(
   countedColumns.map((column, index) => [column, index]),
 ) as Readonly<Record<CountedColumn, number>>;
@@ -42,7 +42,7 @@ export const countMetrics = countedColumns.filter(
   (column): column is CountMetric => tableOfKinds[column].metric !== undefined,
 );
 
-/** Makes a value for each of these metrics, in the order of the table. */
+/** Creates a value for each of these metrics, in the order of the table. */
 export function byCountMetric<Value>(
   valueOf: (metric: CountMetric, description: string) => Value,
 ): Record<CountMetric, Value> {

@@ -88,7 +88,8 @@ async function addToCounters<Row extends { counts: Counts }>(
     select * from unnest(${keysOf(rows)}, ${sql.join(values)})
     on conflict (${key}) do update set ${sql.join(sums)}
   `.execute(tx);
-  // Only a decrease can lead to zero, such as when a view turns out to have begun in another hour.
+  // Only a decrease can reach zero, for example when a late event shows that a view began in
+  // another hour.
   const fallen = rows.filter(({ counts }) => counts.some((count) => count < 0));
   if (fallen.length === 0) return;
   const zeros = counted.map((name) => sql`${name} = 0`);

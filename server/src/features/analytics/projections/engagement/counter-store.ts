@@ -191,7 +191,7 @@ function* membersOf(pass: EngagementPass, table: SetTable, exists: Exists): Gene
   }
 }
 
-/** Hourly counts as given, plus their sums by day and over all time. */
+/** The given hourly counts, and their sums by day and over all time. */
 function contentRows(pass: EngagementPass, exists: Exists): ContentCounts[] {
   const rows: ContentCounts[] = [];
   for (const [organizationId, { contents }] of pass) {

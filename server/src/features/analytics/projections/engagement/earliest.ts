@@ -6,7 +6,7 @@ import type { EventDevice, LoggedEvent } from '../../../events/events.ts';
 import { entryPointOf, hashLabel, hashMessage } from './label.ts';
 
 /**
- * The value of the first event that had one; of two at the same time, the smaller value. '' means
+ * The value of the first event that has one; if two are simultaneous, the smaller value. '' means
  * none.
  */
 export type Earliest = { readonly value: string; readonly at: number };

@@ -1,7 +1,6 @@
 /**
- * Collects in memory what one pass over the log reveals about engagement: event counts, and the
- * states of each view and session from the events of this pass alone. It knows nothing about the
- * tables.
+ * Collects the engagement data of one pass over the log in memory: event counts, and the states of
+ * each view and session from the events of this pass alone. It knows nothing about the tables.
  */
 import { dayMs, hourMs } from '../../../../platform/values/time.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';

@@ -211,8 +211,8 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   /**
-   * Enters a generation. Once all partitions have entered, empties the tables of the next one. The
-   * log's time decides, not the clock's.
+   * Enters a generation. Once all partitions have entered, empties the tables of the next one. Uses
+   * the time of the log, not the clock.
    *
    * @returns the generation to write: a block may arrive slightly too late for its own
    */

@@ -33,9 +33,9 @@ export type FollowedPass = {
 export type EngagementFollower = {
   readonly tables: readonly string[];
   /**
-   * Writes what follows from the changes. The state tables still hold the states from before the
-   * pass. It may only touch rows of organizations in the pass's partitions, because others are
-   * written concurrently.
+   * Updates the follower's tables from the changes. The state tables still hold the states from
+   * before the pass. It may only touch rows of organizations in the pass's partitions, because
+   * others are written concurrently.
    */
   readonly write: (tx: Tx, changes: EngagementChanges, pass: FollowedPass) => Promise<void>;
   readonly eraseViewer: (tx: Tx, viewer: Viewer) => Promise<number>;

@@ -20,7 +20,7 @@ describe('segments', () => {
     assert.deepEqual(join([first], [moment(idleMs)]), [moment(0), moment(idleMs)]);
   });
 
-  test('are joined by an event that comes late, and stay the same object otherwise', () => {
+  test('are joined by a late event, and otherwise stay the same object', () => {
     const apart = join([moment(0)], [moment(40 * minute), moment(300 * minute)]);
     assert.equal(apart.length, 3);
     const joined = join(apart, [moment(20 * minute)]);
@@ -28,7 +28,7 @@ describe('segments', () => {
     assert.equal(joined[1], apart[2]);
   });
 
-  test('are a function of the set of events, however it comes', () => {
+  test('are a function of the set of events, regardless of order', () => {
     const random = createRandom(4);
     for (let round = 0; round < 200; round += 1) {
       const moments = Array.from({ length: 1 + Math.floor(random() * 30) }, () =>

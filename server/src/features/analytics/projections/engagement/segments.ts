@@ -1,6 +1,6 @@
 /**
- * Views and sessions end by silence: events after a pause belong to the next one. The cuts are a
- * function of the set of events, so late events may join two separate segments.
+ * Views and sessions end with a pause: events after it belong to the next one. The boundaries are a
+ * function of the set of events, so a late event may join two separate segments.
  */
 export type ActivitySegment = {
   /** Milliseconds since the Unix epoch. */

@@ -124,7 +124,8 @@ export function latestOf(states: readonly Kept[]): number {
   return states.reduce((latest, state) => Math.max(latest, state.generation), -1);
 }
 
-// A cache record holds one state. For keys with several, it only says that they must be read.
+// A cache record holds one state. For keys with several states, it only marks that they must be
+// read.
 function several<State extends Kept>(state: State): State {
   return { ...state, firstAt: Number.NaN };
 }

@@ -56,7 +56,7 @@ function sessionOf(events: readonly LoggedEvent[]) {
 describe('states are functions of sets of events', () => {
   const random = createRandom(9);
 
-  test('in any order, and merged from parts cut anywhere, in any order of the parts', () => {
+  test('in any order, and merged from any parts in any order', () => {
     for (const [index, events] of eventSets(400).entries()) {
       const expected = viewOf(events);
       const mixed = shuffled(events, index);
@@ -76,7 +76,7 @@ describe('states are functions of sets of events', () => {
     }
   });
 
-  test('what was counted for a view is taken back exactly', () => {
+  test('the counts of a view are subtracted exactly', () => {
     for (const events of eventSets(100)) {
       const counts = emptyContentCounts();
       let before: ViewState | null = null;
@@ -119,7 +119,7 @@ describe('a view', () => {
     data,
   });
 
-  test('takes the greatest of cumulative watch times, from whichever event', () => {
+  test('is the largest cumulative watch time of any event', () => {
     const view = viewOf([
       event('watchProgress', { currentTime: 12.5, duration: 15, watchTime: 20 }),
       event('completion', { watchTime: 31, looped: true }),
@@ -128,7 +128,7 @@ describe('a view', () => {
     assert.deepEqual([watchMsOf(view), view.positionMs], [31_000, 12_500]);
   });
 
-  test('takes a position for watch time only where no event tells one: scrubbing is not watching', () => {
+  test('falls back to the position only if no event reports a watch time: scrubbing is not watching', () => {
     const scrubbed = event('watchProgress', { currentTime: 590, duration: 600 });
     assert.equal(watchMsOf(viewOf([scrubbed])), 590_000);
     const told = event('swipe', { fromContentId: contentId, watchTimeOnFrom: 2 });
@@ -138,7 +138,7 @@ describe('a view', () => {
     assert.equal(watchMsOf(viewOf([nothing])), 0);
   });
 
-  test('is at most a day long, and is not misled by what is not a number', () => {
+  test('is at most a day, and ignores values that are not numbers', () => {
     const view = viewOf([
       event('watchProgress', { currentTime: 1e300, duration: -4 }),
       event('completion', { watchTime: '12', looped: false }),
@@ -148,7 +148,7 @@ describe('a view', () => {
     assert.deepEqual([watchMsOf(view), view.stallMs], [dayMs, 250]);
   });
 
-  test('counts as left before its start only without play, progress and error', () => {
+  test('counts as left before its start only without a play, progress or error', () => {
     const exits = (events: LoggedEvent[]) => {
       const counts = emptyContentCounts();
       addViewCounts([counts], viewOf(events), 1);
@@ -157,7 +157,7 @@ describe('a view', () => {
     const seen = event('impression', { position: 0 });
     const left = event('swipe', { fromContentId: contentId, watchTimeOnFrom: 1.2 });
     assert.deepEqual(exits([seen, left]), [1, 1]);
-    assert.deepEqual(exits([seen]), [1, 0], 'within a second, it was only swiped past');
+    assert.deepEqual(exits([seen]), [1, 0], 'left within a second, it was only swiped past');
     assert.deepEqual(exits([event('impression', { position: 0, visibleSeconds: 1 })]), [1, 1]);
     assert.deepEqual(exits([seen, event('like', {}, endMs + 1_000)]), [1, 1]);
     assert.deepEqual(exits([seen, event('playStart', { startupTime: 1 })]), [1, 0]);

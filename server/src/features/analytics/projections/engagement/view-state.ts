@@ -41,7 +41,7 @@ export type ViewState = ActivitySegment &
   ViewLabels & {
     /** The latest generation in which it was touched; see state-store.ts. */
     generation: number;
-    /** How many events of each counted kind it has, by `countedIndex`; see `countOf`. */
+    /** Number of events of each counted kind, by `countedIndex`; see `countOf`. */
     counts: number[];
     progressReports: number;
     errors: number;
@@ -149,7 +149,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
     case 'error':
       view.errors += 1;
       break;
-    // Other kinds change at most a count, above.
+    // Other kinds change only counts, which are updated above.
     default:
   }
 }
@@ -158,7 +158,7 @@ export function addToView(view: ViewState, event: LoggedEvent, hour: number): vo
 const maxStallMs = 2 ** 32 - 1;
 const maxLoops = 1_000_000;
 
-/** How many events of a counted kind the view has. */
+/** Number of events of a counted kind in the view. */
 export function countOf({ counts }: ViewState, column: CountedColumn): number {
   return counts[countedIndex[column]] ?? 0;
 }
@@ -172,7 +172,7 @@ export function watchMsOf({ toldWatchMs, positionMs }: ViewState): number {
   return toldWatchMs >= 0 ? toldWatchMs : positionMs;
 }
 
-/** The state of the events of both. They must be disjoint. */
+/** Merges two states that were built from disjoint sets of events. */
 export function mergeViews(a: ViewState, b: ViewState): ViewState {
   const startup = isEarlierStart(a, b.startupMs, b.startupAt) ? b : a;
   return {

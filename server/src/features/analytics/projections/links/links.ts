@@ -30,7 +30,7 @@ class LinkWriter implements ProjectionWriter<LoggedEvent> {
   /** When a device and a user were first seen together, by organization, device and user. */
   #pass = new Map<string, Map<string, Map<string, number>>>();
   readonly #secrets = new ViewerSecrets();
-  /** The time since which each device is known to belong to somebody. */
+  /** The time since which each device is known to belong to a user. */
   readonly #known = new RecentMap<number>(100_000);
   readonly #people = new PeopleNote('viewer_activity');
 

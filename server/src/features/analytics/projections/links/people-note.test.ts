@@ -29,7 +29,7 @@ async function writeActivity(tx: Tx, organizationId: string, viewer: string): Pr
 
 test('a device with a link and an activity is enough, in either order', async () => {
   await inTransaction(db, (tx) => writeLink(tx, 'org_a', 'one'));
-  assert.equal(await hasPeople(db, 'org_a'), false, 'a device that did nothing by itself');
+  assert.equal(await hasPeople(db, 'org_a'), false, 'a device without activity of its own');
   await inTransaction(db, (tx) => writeActivity(tx, 'org_a', 'other'));
   assert.equal(await hasPeople(db, 'org_a'), false, 'another device');
   await inTransaction(db, (tx) => writeActivity(tx, 'org_a', 'one'));
@@ -39,7 +39,7 @@ test('a device with a link and an activity is enough, in either order', async ()
   assert.equal(await hasPeople(db, 'org_b'), true);
 });
 
-test('two passes at the same moment do not miss each other', async () => {
+test('two concurrent passes see each other', async () => {
   for (const [index, writers] of [
     [writeLink, writeActivity] as const,
     [writeActivity, writeLink] as const,

@@ -1,7 +1,7 @@
 /**
  * Records which organizations have people: devices that belong to a user and were also active
  * without one. That requires a link and an activity, which two projections write concurrently, so
- * each checks under a lock for what the other has written.
+ * each checks under a lock what the other has written.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Hash } from '../../statistics/viewer-key.ts';

@@ -29,13 +29,13 @@ export const live: EventProjection = {
   eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'live_viewer', viewer),
   purgeItems: (tx, items) => deleteItemRows(tx, 'live_viewer', items),
   expire: [(tx, limit) => deleteFormerViewers(tx, formerViewerSeconds, limit)],
-  // The current viewers are known again within a minute, and nothing else is stored.
+  // Current viewers reappear within a minute, and nothing else is stored.
   rebuild: { from: 'now', clear: clearLiveViewers },
 };
 
 const formerViewerSeconds = 300;
 
-/** Events older than this on arrival no longer affect anyone. */
+/** Events older than this on arrival are ignored. */
 const oldestMs = 60_000;
 /** While re-reading the log, blocks older than this are skipped. */
 const oldestBlockMs = 10 * 60_000;

@@ -56,7 +56,7 @@ test('the migration and the projection know the same labels', async () => {
   assert.deepEqual(await read('startup'), new Map([['17', 2]]));
 });
 
-test('an erased label is added to the others, of its organization alone', async () => {
+test('an erased label is counted as other, only for its organization', async () => {
   await sql`truncate quality_counter`.execute(db);
   for (const label of ['ada', 'other', 'feed']) await insert('source', label);
   const viewer = { organizationId: 'org_1', userId: 'ada' };

@@ -94,7 +94,9 @@ export async function selectMarks(
 
 type NamedEvent = { readonly eventId: string; readonly viewerKey: Buffer };
 
-/** Renames the event of reactions, and the viewer if the event stood for it. */
+/**
+ * Renames the event of these reactions, and its viewer if the event itself stood for the viewer.
+ */
 export async function renameReactionEvent(
   tx: Tx,
   organizationId: string,

@@ -64,7 +64,7 @@ async function readTotals(db: Db) {
 }
 
 describe('likes and saves of an item', () => {
-  test('are of viewers whose latest event is the positive one, whatever the order and passes', async () => {
+  test('count viewers whose latest event is positive, regardless of order and passes', async () => {
     const sent = reactionEvents.chain((events) => {
       const twice = [...events, ...events];
       return fc.record({
@@ -90,7 +90,7 @@ describe('likes and saves of an item', () => {
     );
   });
 
-  test('are the same after a rebuild, also of what the log has lost', async () => {
+  test('are unchanged by a rebuild, even if the log has dropped their events', async () => {
     const signal = new AbortController().signal;
     const [events = []] = fc.sample(reactionEvents, { numRuns: 1, seed: 6 });
     const db = await openProjected(contentIds, events, { blockSizes: [20] });

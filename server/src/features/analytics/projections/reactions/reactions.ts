@@ -1,7 +1,8 @@
 /**
  * The projection `reactions`: how many viewers currently like an item, have saved it, reported it,
- * or do not want it. For each viewer the latest event of a pair decides, by time and then by id. So
- * a viewer counts once, and the counts are a function of the set of events.
+ * or do not want it. For each viewer, the latest event of a pair such as like and unlike decides,
+ * by time and then by id. A viewer therefore counts once, and the counts are a function of the set
+ * of events.
  */
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
@@ -43,7 +44,8 @@ export const reactions: EventProjection = {
 };
 
 /**
- * Renames another viewer's event whose id was the erased viewer's id, as the log has done by now.
+ * Renames other viewers' events whose id equals the erased viewer's id. The log has already renamed
+ * them.
  */
 async function renameEvent(tx: Tx, viewer: Viewer): Promise<void> {
   const { organizationId, userId } = viewer;
@@ -58,7 +60,7 @@ async function renameEvent(tx: Tx, viewer: Viewer): Promise<void> {
   });
 }
 
-/** An event without a viewer counts as a viewer of its own. */
+/** An event without a viewer counts as a separate viewer. */
 function anonymous(eventId: string): string {
   return `e:${eventId}`;
 }

@@ -112,7 +112,7 @@ describe('the order follows each signal', () => {
       });
     }
 
-    test(`${name} changes no score where its weight is 0`, () => {
+    test(`${name} does not affect scores if its weight is 0`, () => {
       const others = { ...bySignal(() => 1), [name]: 0 };
       for (const betterNumber of [1, 2] as const) {
         const [first, second] = pageOf(one, others, betterNumber);
@@ -133,7 +133,7 @@ test('Σ weight·signal / Σ weight is the score that is explained', () => {
   }
 });
 
-test('every signal is described, and its default is allowed', () => {
+test('every signal has a description and a valid default', () => {
   assert.equal(problemOfWeights(baseWeights), null);
   for (const name of signalNames) {
     const { label, description, defaultWeight, maxWeight } = signals[name];

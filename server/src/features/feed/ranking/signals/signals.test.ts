@@ -17,7 +17,7 @@ const near = (actual: number, expected: number) =>
 const isUnit = (value: number) => assert.ok(value >= 0 && value <= 1, String(value));
 
 describe('recency', () => {
-  test('halves with each half-life, and is 1 for what is new or still to come', () => {
+  test('is halved with each half-life, and is 1 for new and future items', () => {
     near(recency(0, 24 * hour, 24), 0.5);
     near(recency(0, 72 * hour, 24), 0.125);
     near(recency(0, 12 * hour, 6), 0.25);
@@ -29,7 +29,7 @@ describe('recency', () => {
 describe('engagement', () => {
   const scale = { mean: 0.1, tagRates: new Map([['loved', 0.3]]), low: 0.05, high: 0.2 };
 
-  test('is the place of the lower bound of Wilson between the 5th and the 95th percentile', () => {
+  test("is the position of Wilson's lower bound between the 5th and the 95th percentile", () => {
     // p = (30 + 60·0.1) / (80 + 60) = 0.257142857 over 140 trials.
     near(lowerBound({ shown: 80, reactions: 30 }, 0.1), 0.20154116858451757);
     const wide = { ...scale, high: 0.45 };
@@ -51,7 +51,7 @@ describe('engagement', () => {
     }
   });
 
-  test('an item is believed to do as items with its tags do, until it is known itself', () => {
+  test('an item is assumed to perform like items with its tags until its own data say otherwise', () => {
     near(usualRateOfTags(['loved', 'unknown'], scale), 0.2);
     near(usualRateOfTags([], scale), 0.1);
     const at = (shown: number, reactions: number, tags: string[]) =>
@@ -60,7 +60,7 @@ describe('engagement', () => {
     assert.ok(at(5_000, 400, ['loved']) < at(5_000, 700, []));
   });
 
-  test('is neutral where all items are the same', () => {
+  test('is neutral if all items are equal', () => {
     const flat = { ...scale, low: 0, high: 0 };
     assert.equal(engagement({ shown: 50, reactions: 0 }, 0, flat), 0.5);
   });
@@ -69,31 +69,31 @@ describe('engagement', () => {
 describe('completionRate', () => {
   const bucket = { mean: 0.5, rates: [0.2, 0.4, 0.5, 0.6, 0.9] };
 
-  test('compares clips of about one length only', () => {
+  test('compares only clips of similar length', () => {
     assert.deepEqual(
       [1, 10, 10.1, 20, 45, 90, 180, 181, null].map(bucketOf),
       [0, 0, 1, 1, 2, 3, 4, 5, 6],
     );
   });
 
-  test('is the place of the smoothed rate among the others', () => {
+  test('is the rank of the smoothed rate among the others', () => {
     near(smoothedRate({ plays: 80, completions: 80 }, 0.5), 0.9);
     near(completionRate({ plays: 80, completions: 80 }, bucket), 5.5 / 7);
     near(completionRate({ plays: 0, completions: 0 }, bucket), 0.5);
     assert.ok(
       completionRate({ plays: 3, completions: 3 }, bucket) < 5 / 7,
-      'three plays say little',
+      'three plays prove little',
     );
     isUnit(completionRate({ plays: 1, completions: 50 }, bucket));
   });
 
-  test('is neutral where nobody has played anything of that length', () => {
+  test('is neutral if nobody has played anything of that length', () => {
     assert.equal(completionRate({ plays: 0, completions: 0 }, { mean: null, rates: [] }), 0.5);
   });
 });
 
 describe('topicAffinity and creatorAffinity', () => {
-  test('an affinity is relative to what the viewer usually does', () => {
+  test("an affinity is relative to the viewer's usual behaviour", () => {
     const usual = usualRate({ liked: 5, disliked: 5 });
     assert.equal(usual, 0.5);
     assert.equal(affinityOf({ liked: 0, disliked: 0 }, usual), 0.5);
@@ -120,7 +120,7 @@ describe('topicAffinity and creatorAffinity', () => {
     assert.equal(topicAffinity(['a'], new Map()), 0.5);
   });
 
-  test('over viewers of different tastes, an item gains nothing by having the tags of all', () => {
+  test('over viewers with different tastes, an item gains nothing by having all their tags', () => {
     const topics = ['a', 'b', 'c', 'd', 'e', 'f'];
     const viewers = topics.map((topic) => new Map([[topic, 0.94]]));
     const gainOf = (tags: readonly string[]) =>
@@ -130,7 +130,7 @@ describe('topicAffinity and creatorAffinity', () => {
     }
   });
 
-  test('an author who is not known, or not there, is neutral', () => {
+  test('an unknown or missing author is neutral', () => {
     const affinities = new Map([['Ada', 0.8]]);
     assert.equal(creatorAffinity('Ada', affinities), 0.8);
     assert.equal(creatorAffinity('Bob', affinities), 0.5);
@@ -158,7 +158,7 @@ describe('geoRelevance', () => {
     assert.equal(mayBeShownIn(geo, null), true);
   });
 
-  test('else the lift over the usual share does, smoothed', () => {
+  test('otherwise the smoothed lift over the usual share decides', () => {
     // (100 + 20·0.5) / 120 = 0.9167; lift 11/6.
     near(geoRelevance(null, german, all, 'DE'), 11 / 17);
     assert.ok(geoRelevance(null, german, all, 'FR') < 0.5);
@@ -167,7 +167,7 @@ describe('geoRelevance', () => {
     assert.equal(geoRelevance(null, german, { total: 0, countries: new Map() }, 'DE'), 0.5);
   });
 
-  test('a declaration of another form is none', () => {
+  test('a malformed declaration is ignored', () => {
     for (const value of [
       null,
       1,
