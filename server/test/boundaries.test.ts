@@ -96,7 +96,7 @@ const nameDebts: readonly string[] = `
   addContentRoutes addCounts addLinkRoutes allProjections changeItems chooseOrganization complete
   config countEvents countExposures countSessions countryName databaseNow dayOf daysOf decide
   deleteExpiredLinks deleteExpiredSessions deleteFormerViewers deleteLink deleteSession dimensions
-  directions emptyView endOldestSessions entityTag expireAfter forgetItems getOrMake hasPeople
+  directions emptyView endOldestSessions entityTag expireAfter forgetItems hasPeople
   hashToken historyDays hourMs insertChunks insertJob insertLink insertSession isBehind isKey judge
   keyOf listRuns listen lockOrThrow makeCover masterPlaylist momentsOf nobody noteFailure openSource
   placeOf poolOf presentItem propertiesOf readManifest readProgress readRetention readRows

@@ -43,7 +43,6 @@ export {
   type RunReport,
 } from './reports/runnable-reports.ts';
 export { audienceShare } from './totals/audience-share.ts';
-export { countLiveViewers } from './totals/live-viewers.ts';
 export { totalPlays } from './totals/totals-queries.ts';
 export { ItemTotalsReader, type ItemTotals } from './totals/item-totals.ts';
 export { viewedContentOf, type ViewState } from './projections/engagement/view-state.ts';

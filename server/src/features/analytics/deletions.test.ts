@@ -10,7 +10,6 @@ import {
   expireProjections,
   purgeFromProjections,
 } from '../../platform/projections/upkeep.ts';
-import { countLiveViewers } from './analytics.ts';
 import { allProjections } from './projections/all-projections.ts';
 import { stateTables } from './projections/engagement/state-queries.ts';
 import {
@@ -70,8 +69,7 @@ async function rowsOf(db: Db, contentId: string): Promise<number> {
     select (select count(*) from content_counter where content_id = ${contentId}::uuid)
       + (select count(*) from content_day where content_id = ${contentId}::uuid)
       + (select count(*) from viewer_set where content_id = ${contentId}::uuid)
-      + (select count(*) from reactor_set where content_id = ${contentId}::uuid)
-      + (select count(*) from live_viewer where content_id = ${contentId}::uuid) as rows
+      + (select count(*) from reactor_set where content_id = ${contentId}::uuid) as rows
   `.execute(db);
   return rows[0]?.rows ?? 0;
 }
@@ -135,8 +133,6 @@ describe('a viewer who is erased', () => {
       assert.equal(after[table]?.length, (before[table]?.length ?? 0) / 2, table);
     }
     assert.deepEqual(after['content_counter'], before['content_counter']);
-    const live = await countLiveViewers(db, organizationId, [stream]);
-    assert.equal(live.get(stream), 1);
     assert.equal(await erase(db, organizationId, 'ada'), 0);
     await sql`insert into organization (organization_id, name) values ('org_other', 'Other')`.execute(
       db,
@@ -166,18 +162,6 @@ describe('a viewer who is erased', () => {
     `.execute(db);
     assert.equal(rows[0]?.views, 3 + 1, 'three of bob, and the one that came after the erasure');
   });
-});
-
-test('live streams have those who watched them a moment ago, and nobody else does', async () => {
-  const db = await openFilled();
-  await append(db, watching(stream, 'late', Date.now() - 50_000));
-  await projectAll(db);
-  const live = await countLiveViewers(db, organizationId, [stream, kept]);
-  assert.equal(live.get(stream), 2);
-  assert.ok((live.get(kept) ?? 0) === 0);
-  await sql`update live_viewer set last_at = now() - interval '6 minutes'`.execute(db);
-  await expireProjections(db, allProjections, signal);
-  assert.equal((await sql`select from live_viewer`.execute(db)).rows.length, 0);
 });
 
 test('rows by hour go after 90 days; days, totals and what is younger stay', async () => {

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { countLiveViewers } from '../analytics/analytics.ts';
+import { countStreamViewers } from './viewers/count-viewers.ts';
 import { findActive, findByContent, type ShownStream } from './queries.ts';
 
 export type LiveState = {
@@ -90,7 +90,7 @@ export class LiveStates implements LiveStreams {
     const streams = await findActive(this.#db, organizationId);
     if (streams.length === 0) return none;
     const ids = streams.map(({ contentId }) => contentId);
-    const viewers = await countLiveViewers(this.#db, organizationId, ids);
+    const viewers = await countStreamViewers(this.#db, organizationId, ids);
     return new Map(
       streams.map((stream) => [
         stream.contentId,

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { openTestDatabase } from '../../../../test/database.ts';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import { newContentId } from '../../../platform/values/ids.ts';
-import { openEventLog, type LoggedEvent } from '../../events/events.ts';
+import { openEventLog, type EventProjection, type LoggedEvent } from '../../events/events.ts';
 import { decodeFacts } from '../facts/codec.ts';
 import { factColumn, labelColumns, type Facts } from '../facts/facts.ts';
 import { mergeFacts } from '../facts/merge.ts';
@@ -50,12 +50,16 @@ export async function append(
 }
 
 /** Projects the whole log without a projector, in passes of this many blocks. */
-export async function projectAll(db: Db, blocksOfPass = 1_000): Promise<void> {
+export async function projectAll(
+  db: Db,
+  blocksOfPass = 1_000,
+  projections: readonly EventProjection[] = allProjections,
+): Promise<void> {
   const eventLog = openEventLog(db);
-  const names = allProjections.map(({ name }) => name);
+  const names = projections.map(({ name }) => name);
   await inTransaction(db, (tx) => insertProjections(tx, names));
   const stored = await readProgress(db, names);
-  for (const projection of allProjections) {
+  for (const projection of projections) {
     const run = new ProjectionRun(projection, eventLog.start);
     run.resume(stored.filter(({ name }) => name === projection.name));
     for (;;) {
@@ -84,15 +88,14 @@ export async function openProjected(
 }
 
 /**
- * Resolves once running projectors have written everything currently in the log. Excludes `live`,
- * which skips old events when it restarts.
+ * Resolves once running projectors have written everything currently in the log.
  */
 export async function waitForProjections(db: Db, withinMs = 20_000): Promise<void> {
   const end = Date.now() + withinMs;
   for (;;) {
     const { rows } = await sql<{ behind: number }>`
       select count(*) as behind
-      from (select sum(events) as events from projection where name <> 'live' group by name) done
+      from (select sum(events) as events from projection group by name) done
       where events < (select coalesce(sum(event_count), 0) from event_block)`.execute(db);
     const { rows: all } = await sql<{ all: number }>`
       select count(distinct name) as all from projection`.execute(db);
@@ -104,7 +107,7 @@ export async function waitForProjections(db: Db, withinMs = 20_000): Promise<voi
 
 const compared = allProjections
   .flatMap(({ tables }) => tables)
-  .filter((table) => table !== 'live_viewer' && table !== 'view_fact');
+  .filter((table) => table !== 'view_fact');
 
 /** The sorted contents of all projection tables. */
 export async function readTables(db: Db): Promise<Record<string, string[]>> {

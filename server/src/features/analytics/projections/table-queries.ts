@@ -40,7 +40,6 @@ type ItemTable =
   | 'viewer_set'
   | 'reactor_set'
   | 'content_day'
-  | 'live_viewer'
   | 'viewer_reaction'
   | 'reaction_counter';
 
@@ -65,7 +64,7 @@ export async function deleteItemRows(
 /** Removes the rows of an erased viewer. @returns the number of rows */
 export async function deleteViewerRows(
   tx: Tx,
-  table: 'viewer_activity' | 'viewer_reaction' | 'live_viewer',
+  table: 'viewer_activity' | 'viewer_reaction',
   viewer: Viewer,
 ): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

@@ -4,7 +4,7 @@
  */
 import type { Tx } from '../../../platform/database/database.ts';
 import type { Hash } from '../../analytics/analytics.ts';
-import { getOrMake, newMap } from '../maps.ts';
+import { getOrMake, newMap } from '../../../platform/values/maps.ts';
 import {
   contributionsOf,
   historyDays,

@@ -16,7 +16,7 @@ import {
 } from '../../analytics/analytics.ts';
 import type { EventBlock, LoggedEvent } from '../../events/events.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
-import { getOrMake, newMap } from '../maps.ts';
+import { getOrMake, newMap } from '../../../platform/values/maps.ts';
 import { SerialNumbers } from '../serial-numbers.ts';
 import {
   deleteItemCounts,

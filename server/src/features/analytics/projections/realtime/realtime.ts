@@ -21,7 +21,7 @@ import {
   encodeViewerSet,
 } from '../../statistics/viewer-set.ts';
 import { selectExisting } from '../engagement/counter-queries.ts';
-import { getOrMake } from '../engagement/engagement-pass.ts';
+import { getOrMake } from '../../../../platform/values/maps.ts';
 import { viewedContentOf } from '../engagement/view-state.ts';
 import {
   addMinuteCounts,

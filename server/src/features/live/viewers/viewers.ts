@@ -3,34 +3,34 @@
  * seconds after a playStart or a watchProgress. The event's time is capped at its arrival time, so
  * a fast client clock does not prolong the presence.
  */
-import type { Tx } from '../../../../platform/database/database.ts';
-import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
-import { getOrMake } from '../engagement/engagement-pass.ts';
-import { ViewerSecrets } from '../../../organizations/organizations.ts';
-import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';
-import type { EventProjection } from '../../../events/events.ts';
-import { RecentMap } from '../../statistics/recent-map.ts';
-import { hashViewer, partitionKeyOf, viewerOf } from '../../statistics/viewer-key.ts';
-import { deleteItemRows, deleteViewerRows } from '../table-queries.ts';
+import { LRUCache } from 'lru-cache';
+import type { Tx } from '../../../platform/database/database.ts';
+import type { ProjectionWriter } from '../../../platform/projections/projection.ts';
+import { getOrMake } from '../../../platform/values/maps.ts';
+import { hashViewer, partitionKeyOf, viewerOf } from '../../analytics/analytics.ts';
+import type { EventBlock, EventProjection, LoggedEvent } from '../../events/events.ts';
+import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {
-  clearLiveViewers,
+  clearViewers,
   deleteFormerViewers,
-  selectLiveStreams,
-  upsertLiveViewers,
-  type LiveViewer,
-} from './live-queries.ts';
+  deleteViewersOfItems,
+  forgetStreamViewer,
+  selectStreams,
+  upsertViewers,
+  type StreamViewer,
+} from './viewer-queries.ts';
 
-export const live: EventProjection = {
+export const streamViewers: EventProjection = {
   name: 'live',
   tables: ['live_viewer'],
-  createWriter: () => new LiveWriter(),
+  createWriter: () => new ViewerWriter(),
   partitionKey: partitionKeyOf,
   maxDuty: 1,
-  eraseViewer: (tx, viewer) => deleteViewerRows(tx, 'live_viewer', viewer),
-  purgeItems: (tx, items) => deleteItemRows(tx, 'live_viewer', items),
+  eraseViewer: forgetStreamViewer,
+  purgeItems: deleteViewersOfItems,
   expire: [(tx, limit) => deleteFormerViewers(tx, formerViewerSeconds, limit)],
   // The current viewers are known again within a minute, and nothing else is stored.
-  rebuild: { from: 'now', clear: clearLiveViewers },
+  rebuild: { from: 'now', clear: clearViewers },
 };
 
 const formerViewerSeconds = 300;
@@ -43,12 +43,12 @@ const oldestBlockMs = 10 * 60_000;
 /** The viewers of an item, with the time each was last seen. */
 type Item = { organizationId: string; contentId: string; lastAt: Map<string, number> };
 
-class LiveWriter implements ProjectionWriter<LoggedEvent> {
+class ViewerWriter implements ProjectionWriter<LoggedEvent> {
   /** By item; item ids are unique across organizations. */
   #pass = new Map<string, Item>();
   readonly #secrets = new ViewerSecrets();
   /** Whether an item is a live stream, which never changes. */
-  readonly #isLive = new RecentMap<boolean>(50_000);
+  readonly #isLive = new LRUCache<string, boolean>({ max: 50_000 });
 
   collect(blocks: readonly EventBlock[]): void {
     const now = Date.now();
@@ -74,13 +74,13 @@ class LiveWriter implements ProjectionWriter<LoggedEvent> {
       ({ contentId }) => this.#isLive.get(contentId) === undefined,
     );
     if (unknown.length > 0) {
-      const found = await selectLiveStreams(tx, unknown);
+      const found = await selectStreams(tx, unknown);
       const streams = new Set(found.map(({ contentId }) => contentId));
       for (const { contentId } of unknown) this.#isLive.set(contentId, streams.has(contentId));
     }
     await this.#secrets.load(tx, new Set(Array.from(pass.values(), (item) => item.organizationId)));
     // By key: two ids may share a hash, and a row can be written only once.
-    const viewers = new Map<string, LiveViewer>();
+    const viewers = new Map<string, StreamViewer>();
     for (const { organizationId, contentId, lastAt } of pass.values()) {
       if (this.#isLive.get(contentId) !== true) continue;
       for (const [viewer, at] of lastAt) {
@@ -88,7 +88,7 @@ class LiveWriter implements ProjectionWriter<LoggedEvent> {
         viewers.set(`${contentId} ${key}`, { organizationId, contentId, key, lastAt: at });
       }
     }
-    await upsertLiveViewers(tx, [...viewers.values()]);
+    await upsertViewers(tx, [...viewers.values()]);
   }
 
   forget(): void {
