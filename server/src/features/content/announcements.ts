@@ -1,14 +1,15 @@
-/** The announcement of a live stream that can't be watched yet. */
+/** The announcement of an item that can't be watched yet. */
 import { sql } from 'kysely';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
+import { contentTraits } from './content-types.ts';
 import type { ItemRow } from './item.ts';
 
 /**
- * A stream's item as announced to viewers who know its id, without media. Returns null if nothing
+ * An item as announced to viewers who know its id, without media. Returns null if nothing
  * is announced: the item is private, expired, neither published nor scheduled for automatic
- * publication, or can already be watched. The caller checks whether the stream has ended.
+ * publication, or can already be watched. The caller checks whether it can still be awaited.
  */
 export async function announced(
   db: Db,
@@ -16,7 +17,7 @@ export async function announced(
   row: ItemRow,
   nowMs: number,
 ): Promise<ItemRow | null> {
-  if (row.content_type !== 'live_stream' || row.visibility === 'private') return null;
+  if (!contentTraits[row.content_type].isAnnounced || row.visibility === 'private') return null;
   if (row.expires_at !== null && row.expires_at.getTime() <= nowMs) return null;
   const isAwaited =
     row.upload_status === 'pending'

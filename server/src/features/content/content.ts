@@ -7,7 +7,7 @@
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { brokenConstraint } from '../../platform/database/database-errors.ts';
-import type { ContentType } from './tables.ts';
+import type { ContentType } from './content-types.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import {
   newContentId,
@@ -42,7 +42,8 @@ export { deleteApplied, lockAndJudge, updateApplied } from './change-parts.ts';
 export { matchingItems, type ContentFilter } from './filter.ts';
 
 export { contentErrors } from './errors.ts';
-export type { AssetKind, AssetState, ContentType, StoredAsset, Visibility } from './tables.ts';
+export { contentTraits, contentTypes, type ContentType } from './content-types.ts';
+export type { AssetKind, AssetState, StoredAsset, Visibility } from './tables.ts';
 export {
   addEntries,
   findCarouselVideos,
@@ -135,7 +136,6 @@ export {
   DerivedMediaFields,
   CarouselImage,
   ContentPatch,
-  contentTypes,
   NewCarousel,
   NewContentMetadata,
   publishStatuses,

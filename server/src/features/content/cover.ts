@@ -12,6 +12,7 @@ import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
+import { contentTraits } from './content-types.ts';
 import { contentErrors } from './errors.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import type { StoredAsset } from './tables.ts';
@@ -61,7 +62,7 @@ export async function requestCover(
  * @throws {ApiError} VALIDATION_ERROR, CONTENT_NOT_READY
  */
 export function requirePicture(row: ItemRow, path: string): void {
-  if (row.content_type !== 'video' && row.content_type !== 'live_stream') {
+  if (!contentTraits[row.content_type].hasOwnStream) {
     throw fieldError(path, 'is allowed only for videos');
   }
   if (row.upload_status !== 'ready') throw new ApiError(contentErrors.CONTENT_NOT_READY);

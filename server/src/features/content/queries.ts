@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { ContentType, PublishStatus, StoredAsset, Visibility } from './tables.ts';
+import { contentTraits, type ContentType } from './content-types.ts';
+import type { PublishStatus, StoredAsset, Visibility } from './tables.ts';
 import type { ContentId, OrganizationId } from '../../platform/values/ids.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
 import { lockAndJudge, updateApplied, type ChangeProblem } from './change-parts.ts';
@@ -44,7 +45,7 @@ export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
       auto_scroll_interval_seconds: columns.auto_scroll_interval_seconds ?? null,
       external_id: columns.external_id ?? null,
       article_url: columns.article_url ?? null,
-      ...(item.contentType === 'video' || item.contentType === 'live_stream'
+      ...(contentTraits[item.contentType].hasOwnStream
         ? { video_quality: columns.video_quality ?? 'basic' }
         : {
             video_quality: null,

@@ -1,7 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { announced, findItems, isPlayable, type ItemRow } from '../content/content.ts';
+import {
+  announced,
+  contentTraits,
+  findItems,
+  isPlayable,
+  type ItemRow,
+} from '../content/content.ts';
 import type { FeedParts } from './feed.ts';
 
 export type ShownItem = { readonly row: ItemRow; readonly json: Buffer };
@@ -46,7 +52,8 @@ export class ShownItems {
     name: string,
   ): Promise<ShownItem | null> {
     const [row] = await findItems(this.#parts.db, organizationId, [contentId]);
-    if (row?.content_type === 'live_stream') this.#streams.set(name, true);
+    if (row !== undefined && contentTraits[row.content_type].isPolled)
+      this.#streams.set(name, true);
     else this.#streams.delete(name);
     return row === undefined ? null : this.#present(organizationId, row);
   }
@@ -59,7 +66,7 @@ export class ShownItems {
     }
     const announcement = await announced(db, organizationId, row, nowMs);
     if (announcement === null) return null;
-    const streams = await liveStreams.ofItems(organizationId, [row.content_id]);
+    const streams = await liveStreams.ofItems(organizationId, [typed(row)]);
     const stream = streams.get(row.content_id);
     if (stream === undefined || stream.status === 'ended') return null;
     // It may be live already, but for viewers it begins when the item is due.
@@ -73,9 +80,8 @@ export async function presentItem(
   organizationId: OrganizationId,
   row: ItemRow,
 ): Promise<Buffer> {
-  const streams =
-    row.content_type === 'live_stream'
-      ? await liveStreams.ofItems(organizationId, [row.content_id])
-      : null;
-  return hydrator.readOne(organizationId, row, streams?.get(row.content_id));
+  const streams = await liveStreams.ofItems(organizationId, [typed(row)]);
+  return hydrator.readOne(organizationId, row, streams.get(row.content_id));
 }
+
+const typed = (row: ItemRow) => ({ contentId: row.content_id, contentType: row.content_type });

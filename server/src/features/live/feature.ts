@@ -167,7 +167,7 @@ export const live = defineFeature({
       provides: { liveStreams },
       routes: (app, opened) => {
         const edge = opened.use(new LiveEdge({ db, storage, hints }));
-        parts.fileHandlers.add((request, reply, file) => edge.handle(request, reply, file));
+        parts.fileHandlers.add(edge);
         addLiveRoutes(app, { db, cursors, mutations, ingestUrls, egress, vault, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;

@@ -11,11 +11,14 @@ export type LiveState = {
   readonly currentViewers: number;
 };
 
+type TypedItem = { readonly contentId: string; readonly contentType: string };
+
 export type LiveStreams = {
   active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>>;
+  /** The states of those items that are live streams. */
   ofItems(
     organizationId: OrganizationId,
-    contentIds: readonly string[],
+    items: readonly TypedItem[],
   ): Promise<ReadonlyMap<string, LiveState>>;
 };
 
@@ -52,8 +55,11 @@ export class LiveStates implements LiveStreams {
 
   async ofItems(
     organizationId: OrganizationId,
-    contentIds: readonly string[],
+    items: readonly TypedItem[],
   ): Promise<ReadonlyMap<string, LiveState>> {
+    const contentIds = items.flatMap(({ contentId, contentType }) =>
+      contentType === 'live_stream' ? [contentId] : [],
+    );
     if (contentIds.length === 0) return none;
     const active = await this.active(organizationId);
     const found = new Map<string, LiveState>();

@@ -102,9 +102,7 @@ async function readSimilar(
       deadline: Infinity,
     });
   const entries = await similarTo(original, view.index, newChoice, limit);
-  const streams = entries.filter(({ contentType }) => contentType === 'live_stream');
-  const ids = streams.map((entry) => entry.contentId);
-  const live = await parts.liveStreams.ofItems(organizationId, ids);
+  const live = await parts.liveStreams.ofItems(organizationId, entries);
   const deadline = performance.now() + hydrationMs;
   const items = await parts.hydrator.read({
     organizationId,

@@ -1,6 +1,6 @@
 import type { Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
-import { readViewers } from './viewer-queries.ts';
+import { readStreamViewers } from './viewer-queries.ts';
 
 /** A viewer without an event for this long has left. */
 const presentForSeconds = 45;
@@ -11,7 +11,7 @@ export async function countStreamViewers(
   organizationId: OrganizationId,
   contentIds: readonly string[],
 ): Promise<Map<string, number>> {
-  const rows = await readViewers(db, organizationId, contentIds, presentForSeconds);
+  const rows = await readStreamViewers(db, organizationId, contentIds, presentForSeconds);
   const counts = new Map(contentIds.map((id) => [id, 0]));
   for (const row of rows) counts.set(row.content_id, row.viewers);
   return counts;

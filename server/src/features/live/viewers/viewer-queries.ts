@@ -75,7 +75,7 @@ export async function clearViewers(tx: Tx): Promise<void> {
 export type ViewersRow = { content_id: string; viewers: number };
 
 /** Viewers of each item since a given time; items without any are missing. */
-export async function readViewers(
+export async function readStreamViewers(
   db: Db,
   organizationId: OrganizationId,
   contentIds: readonly string[],
