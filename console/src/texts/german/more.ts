@@ -20,11 +20,6 @@ export const more = {
   'Public keys are for apps and pages, secret keys for servers.':
     'Öffentliche Schlüssel sind für Apps und Seiten, geheime für Server.',
   'New key': 'Neuer Schlüssel',
-  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
-    'Sendungen über RTMP oder SRT. Jede wird am Ende zu einem Video.',
-  'New live stream': 'Neuer Live-Stream',
-  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
-    'Noch kein Live-Stream. „Neuer Live-Stream“ erstellt einen; dieser Befehl sendet ein Testbild.',
   'New alert': 'Neue Warnung',
   'No alert yet. “New alert” makes one, and tries it on the last 14 days first.':
     'Noch keine Warnung. „Neue Warnung“ erstellt eine und probiert sie zuerst an den letzten 14 Tagen.',
