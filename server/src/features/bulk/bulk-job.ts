@@ -40,7 +40,7 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { enqueue } from '../../platform/queue/queue.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { toItemChange, type ItemChange } from '../content/content.ts';
+import { toItemChange, type ItemChange } from '../content/item-sets/item-sets.ts';
 import {
   countMatches,
   countProcessing,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { coverOf, requirePicture } from './cover.ts';
+import { coverOf, requirePicture } from './item-media/cover.ts';
 import { itemRow, urls } from './item-row.fixture.ts';
 import {
   entityTag,

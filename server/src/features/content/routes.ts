@@ -7,7 +7,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { isNotModified } from '../../platform/http/conditional.ts';
 import { archive, getItem, patchItem, restore } from './content.ts';
-import { requestCover } from './cover.ts';
+import { requestCover } from './item-media/cover.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
 import { createItemCounter } from './list-count.ts';
 import { isSelective, listItems, toFilter, type ListSort } from './list-queries.ts';

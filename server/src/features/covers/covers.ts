@@ -2,13 +2,8 @@
 import type { Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import { addAsset, removeAsset, type AssetOwner } from '../assets/assets.ts';
-import {
-  coverOf,
-  lockOrThrow,
-  requirePicture,
-  setThumbnailTime,
-  type ItemRow,
-} from '../content/content.ts';
+import { lockOrThrow, type ItemRow } from '../content/content.ts';
+import { coverOf, requirePicture, setThumbnailTime } from '../content/item-media/item-media.ts';
 import type { ThumbnailFacts } from '../media/media.ts';
 
 export type NewCover = { assetId: string; folder: string; facts: ThumbnailFacts };

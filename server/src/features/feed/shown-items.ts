@@ -1,13 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import {
-  announced,
-  contentTraits,
-  findItems,
-  isPlayable,
-  type ItemRow,
-} from '../content/content.ts';
+import { contentTraits, findItems, type ItemRow } from '../content/content.ts';
+import { announced, isPlayable } from '../content/feed-items/feed-items.ts';
 import type { FeedParts } from './feed.ts';
 
 export type ShownItem = { readonly row: ItemRow; readonly json: Buffer };

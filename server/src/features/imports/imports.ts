@@ -18,10 +18,10 @@ import { enqueue } from '../../platform/queue/queue.ts';
 import {
   createCarousel,
   createVideoItem,
-  failWithoutSource,
   findItemByExternalId,
   type ItemRow,
 } from '../content/content.ts';
+import { failWithoutSource } from '../content/item-media/item-media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import type { CheckedItem, Item } from './check-items.ts';
 import { findSource, insertImport, insertSource } from './queries.ts';

@@ -12,7 +12,7 @@ import {
   type JobAnswer,
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { findMediaSource } from '../content/content.ts';
+import { findMediaSource } from '../content/item-media/item-media.ts';
 import { removeAttempts } from './processing.ts';
 
 /** Other folders of an item, such as those of its assets, have names that differ from this. */

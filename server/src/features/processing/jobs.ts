@@ -33,7 +33,7 @@ import {
   markProcessing,
   markReady,
   type MediaSource,
-} from '../content/content.ts';
+} from '../content/item-media/item-media.ts';
 import {
   MediaError,
   runMediaTask,

@@ -12,13 +12,8 @@ import { inTransaction, type Db, type Tx } from '../../platform/database/databas
 import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, randomName, type OrganizationId } from '../../platform/values/ids.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import {
-  createVideoItem,
-  isPresent,
-  setSource,
-  type ItemRow,
-  type Metadata,
-} from '../content/content.ts';
+import { createVideoItem, isPresent, type ItemRow, type Metadata } from '../content/content.ts';
+import { setSource } from '../content/item-media/item-media.ts';
 import { enqueueProcessing } from '../processing/processing.ts';
 import {
   completeSession,

@@ -1,4 +1,5 @@
-import { contentTypes, listForExport, type ExportedItem } from '../../content/content.ts';
+import { contentTypes } from '../../content/content.ts';
+import { listForExport, type ExportedItem } from '../../content/item-sets/item-sets.ts';
 import { findFilteredItems } from '../../analytics/analytics.ts';
 import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts';
 

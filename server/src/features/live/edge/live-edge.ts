@@ -13,7 +13,7 @@ import {
   type FileHandler,
   type HandledFile,
 } from '../../playback/playback.ts';
-import { liveFolderOf } from '../../content/content.ts';
+import { liveFolderOf } from '../../content/item-media/item-media.ts';
 import { playlistFiles } from '../ingest/playlists.ts';
 import { rungOf } from '../ladder/rung-playlists.ts';
 import { isReached, readDirectives, refuseFarAhead } from './blocking-reload.ts';

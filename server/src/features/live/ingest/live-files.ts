@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import { liveFolderOf } from '../../content/content.ts';
+import { liveFolderOf } from '../../content/item-media/item-media.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import { rungFiles, rungLines, rungPlaylist } from '../ladder/rung-playlists.ts';
 import { readRungs, readRungSegments, type LiveRung } from '../ladder/rung-queries.ts';

@@ -1,10 +1,10 @@
 /** The original files of items, and what background work reads and locks. */
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { organizationSetting } from '../organizations/organizations.ts';
-import { itemColumns, type ItemRow } from './item.ts';
-import { touched } from './touched.ts';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { organizationSetting } from '../../organizations/organizations.ts';
+import { itemColumns, type ItemRow } from '../item.ts';
+import { touched } from '../touched.ts';
 
 export type ItemName = { organizationId: string; contentId: string };
 

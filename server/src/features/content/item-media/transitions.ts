@@ -12,13 +12,13 @@
  * Changes of metadata and of `publishStatus` by clients are in `change-parts.ts`.
  */
 import { sql } from 'kysely';
-import type { Tx } from '../../platform/database/database.ts';
-import type { MediaInfo, SourceTrack, SourceWarning } from '../media/media.ts';
-import { organizationSetting } from '../organizations/organizations.ts';
-import { itemColumns, type ItemRow } from './item.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import type { MediaInfo, SourceTrack, SourceWarning } from '../../media/media.ts';
+import { organizationSetting } from '../../organizations/organizations.ts';
+import { itemColumns, type ItemRow } from '../item.ts';
 import { withLanguage } from './language.ts';
 import type { ItemName } from './sources.ts';
-import { touched } from './touched.ts';
+import { touched } from '../touched.ts';
 
 /** `pending` → `processing`; an item in any other state is unchanged. */
 export async function markProcessing(

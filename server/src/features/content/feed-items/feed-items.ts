@@ -4,9 +4,14 @@
  * `publishAt` is already a member, and its reader shows it when it is due.
  */
 import { sql, type RawBuilder } from 'kysely';
-import { inTransaction, type Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import type { ItemRow } from './item.ts';
+import { inTransaction, type Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import type { ItemRow } from '../item.ts';
+
+export { findCarouselVideos } from '../carousel-entries.ts';
+export { presentPublicItem } from '../item.ts';
+export { publicItemFields } from '../schemas.ts';
+export { announced } from './announcements.ts';
 
 /** An item as a feed reads it. It has left the feed if `is_member` is false. */
 export type FeedItemRow = {

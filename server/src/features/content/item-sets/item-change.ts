@@ -8,11 +8,11 @@
  * `mergeMetadataOf`, so that its size is measured in one place.
  */
 import { sql } from 'kysely';
-import type { Tx } from '../../platform/database/database.ts';
-import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { parseTimestamp } from '../../platform/values/time.ts';
-import { mergeCustomMetadata, normalizeTags, type Patch } from './metadata.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import { ApiError, fieldError } from '../../../platform/http/errors.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { parseTimestamp } from '../../../platform/values/time.ts';
+import { mergeCustomMetadata, normalizeTags, type Patch } from '../metadata.ts';
 
 export type ItemChange = {
   title?: string;

@@ -1,10 +1,10 @@
 /** Tests which streams are announced, without a database. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Db } from '../../platform/database/database.ts';
+import type { Db } from '../../../platform/database/database.ts';
 import { announced } from './announcements.ts';
-import { itemRow } from './item-row.fixture.ts';
-import type { ItemRow } from './item.ts';
+import { itemRow } from '../item-row.fixture.ts';
+import type { ItemRow } from '../item.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);
 const at = (ms: number) => new Date(nowMs + ms);

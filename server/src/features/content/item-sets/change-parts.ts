@@ -12,7 +12,7 @@
  * committed in between is neither lost nor judged by its old state.
  */
 import { sql, type RawBuilder } from 'kysely';
-import type { OrganizationId } from '../../platform/values/ids.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { ItemChange } from './item-change.ts';
 
 /** Why a change of an item is rejected. */

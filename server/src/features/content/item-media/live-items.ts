@@ -1,9 +1,9 @@
 /** A live stream's item: it plays during the broadcast, then becomes a video. */
 import { sql } from 'kysely';
-import type { Tx } from '../../platform/database/database.ts';
-import { organizationSetting } from '../organizations/organizations.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import { organizationSetting } from '../../organizations/organizations.ts';
 import type { ItemName, Source } from './sources.ts';
-import { touched } from './touched.ts';
+import { touched } from '../touched.ts';
 
 /** The folder below `media/` from which a stream plays until it is processed. */
 export function liveFolderOf(playbackId: string): string {

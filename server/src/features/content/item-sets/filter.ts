@@ -3,12 +3,12 @@
  * route's schema decides which of them a request may use.
  */
 import { sql, type SelectQueryBuilder } from 'kysely';
-import type { Db } from '../../platform/database/database.ts';
-import type { Tables } from '../../platform/database/tables.ts';
-import type { ContentType } from './content-types.ts';
-import type { PublishStatus, UploadStatus, Visibility } from './tables.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { searchCondition } from './search.ts';
+import type { Db } from '../../../platform/database/database.ts';
+import type { Tables } from '../../../platform/database/tables.ts';
+import type { ContentType } from '../content-types.ts';
+import type { PublishStatus, UploadStatus, Visibility } from '../tables.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { searchCondition } from '../search.ts';
 
 export type ContentFilter = {
   /** Default: only items that are not archived. */

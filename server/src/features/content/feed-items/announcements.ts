@@ -1,10 +1,10 @@
 /** The announcement of an item that can't be watched yet. */
 import { sql } from 'kysely';
-import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { organizationSetting } from '../organizations/organizations.ts';
-import { contentTraits } from './content-types.ts';
-import type { ItemRow } from './item.ts';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { organizationSetting } from '../../organizations/organizations.ts';
+import { contentTraits } from '../content-types.ts';
+import type { ItemRow } from '../item.ts';
 
 /**
  * An item as announced to viewers who know its id, without media. Returns null if nothing

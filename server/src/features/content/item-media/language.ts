@@ -1,8 +1,8 @@
 /** The spoken language: a key in `customMetadata` that belongs to the service. */
 import { sql, type RawBuilder } from 'kysely';
-import type { Tx } from '../../platform/database/database.ts';
-import { itemColumns, type ItemRow } from './item.ts';
-import { touched } from './touched.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import { itemColumns, type ItemRow } from '../item.ts';
+import { touched } from '../touched.ts';
 
 /** Custom metadata with the service's key: see `mergeCustomMetadata`. */
 export function withLanguage(language: string | null): RawBuilder<string> {

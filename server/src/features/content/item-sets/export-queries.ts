@@ -1,6 +1,6 @@
-import type { Db } from '../../platform/database/database.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { itemColumns, type ItemRow } from './item.ts';
+import type { Db } from '../../../platform/database/database.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { itemColumns, type ItemRow } from '../item.ts';
 
 /** An item in the export format. */
 export type ExportedItem = ItemRow;

@@ -1,10 +1,10 @@
 /** The rows left behind by permanently deleted items; see the feature `purges`. */
 import { sql } from 'kysely';
-import type { Db, Tx } from '../../platform/database/database.ts';
-import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
-import type { FileWriter } from '../../platform/feature/feature.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { jobRows } from '../../platform/queue/queries.ts';
+import type { Db, Tx } from '../../../platform/database/database.ts';
+import { isBehind, type KeysetPage } from '../../../platform/database/keyset.ts';
+import type { FileWriter } from '../../../platform/feature/feature.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { jobRows } from '../../../platform/queue/queries.ts';
 
 export type DeletedItem = {
   organizationId: string;

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { openTestDatabase, silentLog } from '../../../test/database.ts';
-import { openDatabase, type Db } from '../../platform/database/database.ts';
+import { openTestDatabase, silentLog } from '../../../../test/database.ts';
+import { openDatabase, type Db } from '../../../platform/database/database.ts';
 import { readFeedChanges, type FeedItemRow } from './feed-items.ts';
 
 const { db, connection } = await openTestDatabase();

@@ -7,16 +7,16 @@
  * Until the new picture exists, the previous one is shown.
  */
 import { Type } from 'typebox';
-import type { Tx } from '../../platform/database/database.ts';
-import { ApiError, fieldError } from '../../platform/http/errors.ts';
-import type { OrganizationId } from '../../platform/values/ids.ts';
-import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
-import { enqueue } from '../../platform/queue/queue.ts';
-import { contentTraits } from './content-types.ts';
-import { contentErrors } from './errors.ts';
-import { itemColumns, type ItemRow } from './item.ts';
-import type { StoredAsset } from './tables.ts';
-import { touched } from './touched.ts';
+import type { Tx } from '../../../platform/database/database.ts';
+import { ApiError, fieldError } from '../../../platform/http/errors.ts';
+import type { OrganizationId } from '../../../platform/values/ids.ts';
+import { defineJob, doublingDelay } from '../../../platform/queue/job-definition.ts';
+import { enqueue } from '../../../platform/queue/queue.ts';
+import { contentTraits } from '../content-types.ts';
+import { contentErrors } from '../errors.ts';
+import { itemColumns, type ItemRow } from '../item.ts';
+import type { StoredAsset } from '../tables.ts';
+import { touched } from '../touched.ts';
 
 /** Creates the requested cover, or removes the previous one; the handler is in `covers`. */
 export const makeCover = defineJob({
