@@ -83,7 +83,7 @@ test('an exported name stands for one thing', () => {
   }
   check(
     [...filesOf].flatMap(([name, files]) => (files.length > 1 ? [name] : [])),
-    nameDebts,
+    [],
   );
 });
 
@@ -101,21 +101,3 @@ function isFaceOf(feature: string, file: string): boolean {
 }
 
 const faceDebts: readonly string[] = [];
-
-/** Names that are declared more than once today, mostly in files that are never used together. */
-const nameDebts: readonly string[] = `
-  AttemptResult BatchOptions ClientCertificate ContentKey DestinationError Dimension Item LinkRow
-  MoversQuery NewExport OvertakenError Patience People ReadChunk SessionId Slots Source
-  addContentRoutes addCounts addLinkRoutes allProjections changeItems chooseOrganization complete
-  config countEvents countExposures countSessions countryName databaseNow dayOf daysOf decide
-  deleteExpiredLinks deleteExpiredSessions deleteFormerViewers deleteLink deleteSession dimensions
-  directions emptyView endOldestSessions entityTag expireAfter forgetItems hasPeople
-  hashToken historyDays hourMs insertChunks insertJob insertLink insertSession isBehind isKey judge
-  keyOf listRuns listen lockOrThrow makeCover masterPlaylist momentsOf nobody noteFailure openSource
-  placeOf poolOf presentItem propertiesOf readManifest readProgress readRetention readRows
-  readSegments removePieces renewLeases replaceChunk resetPassword restore saveProgress seconds
-  selectChunks selectCrowdedLevels selectExisting selectViewerSets shown startService step tags
-  takeChunks tooLarge usualRate valuesOf wholeDays
-`
-  .trim()
-  .split(/\s+/);

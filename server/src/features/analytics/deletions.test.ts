@@ -10,7 +10,7 @@ import {
   expireProjections,
   purgeFromProjections,
 } from '../../platform/projections/upkeep.ts';
-import { allProjections } from './projections/all-projections.ts';
+import { ownProjections } from './projections/all-projections.ts';
 import { stateTables } from './projections/engagement/state-queries.ts';
 import {
   append,
@@ -61,7 +61,7 @@ async function openFilled(): Promise<Db> {
 }
 
 function erase(db: Db, of: string, userId: string): Promise<number> {
-  return eraseFromProjections(db, allProjections, { organizationId: of, userId });
+  return eraseFromProjections(db, ownProjections, { organizationId: of, userId });
 }
 
 async function rowsOf(db: Db, contentId: string): Promise<number> {
@@ -87,11 +87,11 @@ describe('an item that is deleted for good', () => {
     // These are logged but not yet projected when the item is deleted.
     await append(db, watching(gone, 'cem'));
     const items = [await deleteItem(db, gone), await deleteItem(db, stream)];
-    await purgeFromProjections(db, allProjections, items);
+    await purgeFromProjections(db, ownProjections, items);
     assert.equal(await rowsOf(db, gone), 0);
     await append(db, watching(gone, 'dan'));
     await projectAll(db);
-    await purgeFromProjections(db, allProjections, items);
+    await purgeFromProjections(db, ownProjections, items);
     assert.equal(await rowsOf(db, gone), 0);
     assert.equal(await rowsOf(db, stream), 0);
     assert.equal(await rowsOf(db, kept), before, 'the others keep theirs');
@@ -106,7 +106,7 @@ describe('an item that is deleted for good', () => {
       db,
       log: silentLog,
       eventLog: openEventLog(db),
-      projections: allProjections,
+      projections: ownProjections,
     });
     atEnd(() => projector[Symbol.asyncDispose]());
     let items: Awaited<ReturnType<typeof deleteItem>>[] = [];
@@ -115,7 +115,7 @@ describe('an item that is deleted for good', () => {
       projector.nudge();
       if (round !== 20) continue;
       items = [await deleteItem(db, gone)];
-      await purgeFromProjections(db, allProjections, items);
+      await purgeFromProjections(db, ownProjections, items);
     }
     await waitForProjections(db);
     assert.equal(items.length, 1);
@@ -146,7 +146,7 @@ describe('a viewer who is erased', () => {
       db,
       log: silentLog,
       eventLog: openEventLog(db),
-      projections: allProjections,
+      projections: ownProjections,
     });
     atEnd(() => projector[Symbol.asyncDispose]());
     await append(db, watching(kept, 'ada'));
@@ -167,14 +167,14 @@ describe('a viewer who is erased', () => {
 test('rows by hour go after 90 days; days, totals and what is younger stay', async () => {
   const db = await openFilled();
   const before = await readTables(db);
-  await expireProjections(db, allProjections, signal);
+  await expireProjections(db, ownProjections, signal);
   assert.deepEqual(await readTables(db), before);
   for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
     await sql`
       update ${sql.table(table)} set period = period - interval '91 days'
       where grain <> 'total'`.execute(db);
   }
-  await expireProjections(db, allProjections, signal);
+  await expireProjections(db, ownProjections, signal);
   const after = await readTables(db);
   for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
     const stay = before[table]?.filter((row) => !row.includes(',hour,'));

@@ -46,7 +46,7 @@ import {
   countProcessing,
   endJob,
   findJob,
-  insertJob,
+  insertBulkJob,
   lockJob,
   removeChunks,
   sampleMatches,
@@ -95,7 +95,7 @@ export async function createBulkJob(
   }
   const jobId = newTypeId('job');
   const request = { operation, filter, changes: update ?? null };
-  const row = await insertJob(tx, organizationId, jobId, request);
+  const row = await insertBulkJob(tx, organizationId, jobId, request);
   if (row.total_items === 0) return completeJob(tx, organizationId, jobId);
   await enqueueBulkJob(tx, organizationId, jobId);
   return row;

@@ -86,7 +86,7 @@ const chunkItems = 500;
  * about as long as counting a million items. `row_number()` with `group by` sorted them all first,
  * and one row per item wrote ten times as much.
  */
-export async function insertJob(
+export async function insertBulkJob(
   tx: Tx,
   organizationId: OrganizationId,
   jobId: BulkJobId,

@@ -49,7 +49,7 @@ export {
   type CarouselEntry,
 } from './carousel-entries.ts';
 export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
-export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';
+export type { DerivedMedia, PresentedItem, ItemRow, MediaUrls } from './item.ts';
 export type { Metadata, Patch } from './metadata.ts';
 export {
   findItemByExternalId,
@@ -168,7 +168,7 @@ export async function patchItem(
   patch: Patch,
   { ifMatch }: PatchOptions,
 ): Promise<ItemRow> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   checkPrecondition(row, ifMatch);
   const change = toItemChange(patch);
   if (change.customMetadata !== undefined) {
@@ -188,13 +188,13 @@ export async function archive(
   id: string,
   { ifMatch }: PatchOptions,
 ): Promise<void> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   checkPrecondition(row, ifMatch);
   await archiveItem(tx, organizationId, row.content_id as ContentId);
 }
 
 /** @throws {ApiError} NOT_FOUND if the item is not archived or can no longer be restored */
-export async function restore(
+export async function restoreItemOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
   id: string,
@@ -214,7 +214,7 @@ export async function lockForRetry(
   organizationId: OrganizationId,
   id: string,
 ): Promise<LockedItem> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   const isIncomplete = row.upload_status === 'ready' && row.error_code !== null;
   if (row.upload_status !== 'error' && !isIncomplete) {
     throw new ApiError('CONFLICT', {
@@ -228,7 +228,7 @@ export async function lockForRetry(
  * Locks an item that is not archived.
  * @throws {ApiError} NOT_FOUND
  */
-export async function lockOrThrow(
+export async function lockItemOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
   id: string,

@@ -13,7 +13,13 @@ import { dayMs } from '../../platform/values/time.ts';
 import { makeContentIds, organizationId } from '../analytics/projections/projector.fixture.ts';
 import { openEventLog } from '../events/events.ts';
 import { readArms } from './arms.ts';
-import { compareValues, openMeasure, readSegments, readValues, type Measure } from './breakdown.ts';
+import {
+  compareValues,
+  openMeasure,
+  readBreakdownSegments,
+  readValues,
+  type Measure,
+} from './breakdown.ts';
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { simulateInDatabase, type DatabaseRead } from './simulation-database.fixture.ts';
@@ -140,7 +146,11 @@ test('own metrics are what those of the service are, where they mean the same', 
 test('segments add up to the whole, and are judged as one family', async () => {
   const measure = await measureOf('sessionsPerUser');
   const whole = compareValues(measure, await readValues(db, measure, {}));
-  const { values, comparisons, leftOut } = await readSegments(db, measure, 'newOrReturning');
+  const { values, comparisons, leftOut } = await readBreakdownSegments(
+    db,
+    measure,
+    'newOrReturning',
+  );
   assert.deepEqual(values.map(({ value }) => value).toSorted(), ['new', 'returning']);
   assert.deepEqual([comparisons, leftOut], [1, 0], 'few are new');
   for (const index of [0, 1]) {
@@ -150,7 +160,7 @@ test('segments add up to the whole, and are judged as one family', async () => {
       whole.units[index],
     );
   }
-  const countries = await readSegments(db, measure, 'country');
+  const countries = await readBreakdownSegments(db, measure, 'country');
   assert.deepEqual(
     countries.values.map(({ value }) => value),
     ['unknown'],

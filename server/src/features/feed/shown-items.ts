@@ -57,7 +57,7 @@ export class ShownItems {
     const { db, hydrator, liveStreams } = this.#parts;
     const nowMs = Date.now();
     if (isPlayable(row, nowMs)) {
-      return { row, json: await presentItem(this.#parts, organizationId, row) };
+      return { row, json: await presentFeedItem(this.#parts, organizationId, row) };
     }
     const announcement = await announced(db, organizationId, row, nowMs);
     if (announcement === null) return null;
@@ -70,7 +70,7 @@ export class ShownItems {
   }
 }
 
-export async function presentItem(
+export async function presentFeedItem(
   { hydrator, liveStreams }: Parts,
   organizationId: OrganizationId,
   row: ItemRow,

@@ -26,7 +26,7 @@ export async function selectNow(db: Db): Promise<string> {
  * Extends the leases of these claims and returns the ids of those still held. Locked rows are being
  * settled by their own worker: they count as held, and are not waited for.
  */
-export async function renewLeases(
+export async function renewJobLeases(
   db: Db,
   claims: readonly Claim[],
   leaseMs: number,

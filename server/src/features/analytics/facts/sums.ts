@@ -6,7 +6,7 @@ import {
   countIndex,
   factCounts,
   type ColumnValues,
-  type ContentKey,
+  type PackedContentId,
   type CountName,
 } from './facts.ts';
 
@@ -17,7 +17,7 @@ export type FactFilter = {
   readonly entryPoint?: string;
   readonly appVersion?: Hash;
   /** Items. If set, sessions do not match. */
-  readonly contentIds?: ReadonlySet<ContentKey>;
+  readonly contentIds?: ReadonlySet<PackedContentId>;
 };
 
 export type FactGrouping = 'hour' | 'day' | 'content' | 'device' | 'country' | 'entryPoint';

@@ -29,6 +29,6 @@ export function createProjections(
 export const defaultSessionTimeoutMs = 30 * 60_000;
 
 /** Only this feature's own projections, with default settings. */
-export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs }, [
+export const ownProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs }, [
   facts,
 ]);

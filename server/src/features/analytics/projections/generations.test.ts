@@ -11,7 +11,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import { createRandom, makeTraffic } from '../reports/traffic.fixture.ts';
-import { allProjections } from './all-projections.ts';
+import { ownProjections } from './all-projections.ts';
 import {
   append,
   assertTables,
@@ -46,7 +46,7 @@ async function appendInTime(db: Db, events: readonly LoggedEvent[], blockSize: n
 }
 
 async function rebuildAll(db: Db, eventsOfPass: number): Promise<void> {
-  for (const projection of allProjections) {
+  for (const projection of ownProjections) {
     const eventLog = openEventLog(db);
     await rebuildProjection(projection, { db, eventLog, signal, eventsOfPass });
   }

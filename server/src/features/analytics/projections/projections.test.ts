@@ -7,7 +7,7 @@ import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts
 import type { DatabaseConnection } from '../../../platform/database/database.ts';
 import { openEventLog } from '../../events/events.ts';
 import { createRandom, makeTraffic, shuffled } from '../reports/traffic.fixture.ts';
-import { allProjections } from './all-projections.ts';
+import { ownProjections } from './all-projections.ts';
 import {
   append,
   assertTables,
@@ -59,7 +59,7 @@ describe('the tables are a function of the set of events', () => {
 
   test('whoever was overtaken writes nothing, in any projection', async () => {
     const db = await openProjected(contentIds, events.slice(0, 500));
-    for (const projection of allProjections) {
+    for (const projection of ownProjections) {
       const progress = await readProgress(db, [projection.name]);
       const eventLog = openEventLog(db);
       const one = new ProjectionRun(projection, eventLog.start);
@@ -85,7 +85,7 @@ async function projectByTwo(leaseMs: number): Promise<void> {
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
     leaseMs,
   });
   atEnd(() => projector[Symbol.asyncDispose]());

@@ -9,7 +9,7 @@ import { openEventLog, type EventProjection, type LoggedEvent } from '../../even
 import { decodeFacts } from '../facts/codec.ts';
 import { factColumn, labelColumns, type Facts } from '../facts/facts.ts';
 import { mergeFacts } from '../facts/merge.ts';
-import { allProjections } from './all-projections.ts';
+import { ownProjections } from './all-projections.ts';
 import { insertProjections, readProgress } from '../../../platform/projections/queries.ts';
 import { ProjectionRun } from '../../../platform/projections/run.ts';
 import { organizationId } from './organization-id.fixture.ts';
@@ -53,7 +53,7 @@ export async function append(
 export async function projectAll(
   db: Db,
   blocksOfPass = 1_000,
-  projections: readonly EventProjection[] = allProjections,
+  projections: readonly EventProjection[] = ownProjections,
 ): Promise<void> {
   const eventLog = openEventLog(db);
   const names = projections.map(({ name }) => name);
@@ -99,13 +99,13 @@ export async function waitForProjections(db: Db, withinMs = 20_000): Promise<voi
       where events < (select coalesce(sum(event_count), 0) from event_block)`.execute(db);
     const { rows: all } = await sql<{ all: number }>`
       select count(distinct name) as all from projection`.execute(db);
-    if (rows[0]?.behind === 0 && all[0]?.all === allProjections.length) return;
+    if (rows[0]?.behind === 0 && all[0]?.all === ownProjections.length) return;
     if (Date.now() > end) throw new Error('the projections did not catch up');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
 
-const compared = allProjections
+const compared = ownProjections
   .flatMap(({ tables }) => tables)
   .filter((table) => table !== 'view_fact');
 

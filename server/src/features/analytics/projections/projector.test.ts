@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/service.ts';
 import { openEventLog, type EventBlock, type LoggedEvent } from '../../events/events.ts';
-import { allProjections } from './all-projections.ts';
+import { ownProjections } from './all-projections.ts';
 import type { EventProjection } from '../../events/events.ts';
 import {
   append,
@@ -33,7 +33,7 @@ test('an event is counted well within a second, when it was told of and when it 
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   atEnd(() => projector[Symbol.asyncDispose]());
   const likes = async () => {
@@ -61,7 +61,7 @@ test('a block that cannot be taken is named in the log, waited for, and never sk
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   let isPoisonous = true;
-  const poisoned = allProjections.map((projection) =>
+  const poisoned = ownProjections.map((projection) =>
     projection.name === 'engagement' ? refusing(projection, () => isPoisonous) : projection,
   );
   const lines: Record<string, unknown>[] = [];
@@ -143,7 +143,7 @@ test('a block whose bytes are damaged holds everything there, and nothing behind
     db,
     log,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   atEnd(() => projector[Symbol.asyncDispose]());
   await eventually('an error', async () =>
@@ -162,7 +162,7 @@ test('a projector takes over from one that has ended, at once', async () => {
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   await append(db, [like()]);
   await waitForProjections(db);
@@ -171,7 +171,7 @@ test('a projector takes over from one that has ended, at once', async () => {
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   atEnd(() => second[Symbol.asyncDispose]());
   await append(db, [like()]);

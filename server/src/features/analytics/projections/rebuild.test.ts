@@ -6,7 +6,7 @@ import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts
 import type { Db } from '../../../platform/database/database.ts';
 import { openEventLog } from '../../events/events.ts';
 import { makeTraffic } from '../reports/traffic.fixture.ts';
-import { allProjections } from './all-projections.ts';
+import { ownProjections } from './all-projections.ts';
 import {
   append,
   assertTables,
@@ -33,7 +33,7 @@ const makeEvents = (seed: number) =>
 const { signal } = new AbortController();
 
 async function rebuildAll(db: Db): Promise<void> {
-  for (const projection of allProjections) {
+  for (const projection of ownProjections) {
     await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
   }
 }
@@ -74,7 +74,7 @@ describe('a rebuild', () => {
       db,
       log: silentLog,
       eventLog: openEventLog(db),
-      projections: allProjections,
+      projections: ownProjections,
     });
     atEnd(() => projector[Symbol.asyncDispose]());
     const half = Math.floor(events.length / 2);

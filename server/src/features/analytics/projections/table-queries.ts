@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../platform/database/database.ts';
-import type { Expiry, Item, Viewer } from '../../../platform/projections/projection.ts';
+import type { Expiry, ProjectedItem, Viewer } from '../../../platform/projections/projection.ts';
 import { organizationTimeZone } from '../../organizations/organizations.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
@@ -46,7 +46,7 @@ type ItemTable =
 export async function deleteItemRows(
   tx: Tx,
   table: ItemTable,
-  items: readonly Item[],
+  items: readonly ProjectedItem[],
 ): Promise<void> {
   await sql`
     delete from ${sql.table(table)} counted

@@ -9,7 +9,7 @@ import { dayMs } from '../../../platform/values/time.ts';
 import { silentLog } from '../../../../test/database.ts';
 import { query } from '../../../../test/seed.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
-import { allProjections } from '../projections/all-projections.ts';
+import { ownProjections } from '../projections/all-projections.ts';
 import { forgetSessionsOf } from '../projections/engagement/session-devices.ts';
 import { FilteredRecount } from './recount-filtered.fixture.ts';
 import { Recount, type Range } from './recount.fixture.ts';
@@ -109,7 +109,7 @@ describe('sessions with logins are as they are recounted', () => {
     });
     const { db } = database;
     const { signal } = new AbortController();
-    for (const projection of allProjections) {
+    for (const projection of ownProjections) {
       await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
     }
     await service.projected();

@@ -8,7 +8,7 @@ import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 import { atEnd, silentLog } from '../../../../test/database.ts';
 import { openEventLog } from '../../events/events.ts';
-import { allProjections } from '../projections/all-projections.ts';
+import { ownProjections } from '../projections/all-projections.ts';
 import type { BrokenReport } from './recount-breakdown.fixture.ts';
 import { insertExperiment, variantOf } from './recount-experiment.fixture.ts';
 import { FilteredRecount } from './recount-filtered.fixture.ts';
@@ -180,7 +180,7 @@ async function rebuildAll({ connection }: ReportService): Promise<void> {
   atEnd(() => database[Symbol.asyncDispose]());
   const { db } = database;
   const { signal } = new AbortController();
-  for (const projection of allProjections) {
+  for (const projection of ownProjections) {
     await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
   }
 }

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
 import { organizationSetting } from '../../organizations/organizations.ts';
-import type { ItemName, Source } from './sources.ts';
+import type { ItemName, OriginalFile } from './sources.ts';
 import { touched } from '../touched.ts';
 
 /** The folder below `media/` from which a stream plays until it is processed. */
@@ -61,7 +61,7 @@ export async function markLiveThumbnail(
 export async function markRecorded(
   tx: Tx,
   { organizationId, contentId }: ItemName,
-  source: Source,
+  source: OriginalFile,
 ): Promise<boolean> {
   const { numUpdatedRows } = await tx
     .updateTable('content')

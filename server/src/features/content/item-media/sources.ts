@@ -8,14 +8,14 @@ import { touched } from '../touched.ts';
 
 export type ItemName = { organizationId: string; contentId: string };
 
-export type Source = { key: string; mediaType: string };
+export type OriginalFile = { key: string; mediaType: string };
 
 /** Records where an item's original is stored. Returns null if the item is gone or archived. */
 export async function setSource(
   tx: Tx,
   organizationId: OrganizationId,
   contentId: string,
-  source: Source,
+  source: OriginalFile,
 ): Promise<ItemRow | null> {
   const row = await tx
     .updateTable('content')

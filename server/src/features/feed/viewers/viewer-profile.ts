@@ -1,5 +1,10 @@
 /** A process's knowledge of a viewer that it serves. */
-import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/signals/affinity.ts';
+import {
+  affinityOf,
+  neutral,
+  usualLikeRate,
+  type Affinities,
+} from '../ranking/signals/affinity.ts';
 import {
   emptyEncounter,
   encounterBytes,
@@ -247,7 +252,7 @@ export class ViewerProfile {
 
   #computeAffinities(): void {
     this.#isStale = false;
-    const usual = usualRate(this.#all);
+    const usual = usualLikeRate(this.#all);
     const { tags, authors } = this.#affinities;
     tags.clear();
     authors.clear();

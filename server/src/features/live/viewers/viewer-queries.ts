@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { textArray, timestampArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
 import type { Db, Tx } from '../../../platform/database/database.ts';
-import type { Item, Viewer } from '../../../platform/projections/projection.ts';
+import type { ProjectedItem, Viewer } from '../../../platform/projections/projection.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { erasedKeys, viewerKeys, type ContentKey, type Hash } from '../../analytics/analytics.ts';
 import { contentItems } from '../../content/content.ts';
@@ -35,7 +35,7 @@ export async function upsertViewers(tx: Tx, viewers: readonly StreamViewer[]): P
 }
 
 /** Removes viewers who left long ago. @returns the number of removed rows, at most `limit` */
-export async function deleteFormerViewers(
+export async function deleteFormerStreamViewers(
   tx: Tx,
   olderThanSeconds: number,
   limit: number,
@@ -49,7 +49,7 @@ export async function deleteFormerViewers(
   return Number(numAffectedRows);
 }
 
-export async function deleteViewersOfItems(tx: Tx, items: readonly Item[]): Promise<void> {
+export async function deleteViewersOfItems(tx: Tx, items: readonly ProjectedItem[]): Promise<void> {
   await sql`
     delete from live_viewer
     using unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],

@@ -12,7 +12,7 @@ import type { EventBlock, EventProjection, LoggedEvent } from '../../events/even
 import { ViewerSecrets } from '../../organizations/organizations.ts';
 import {
   clearViewers,
-  deleteFormerViewers,
+  deleteFormerStreamViewers,
   deleteViewersOfItems,
   forgetStreamViewer,
   selectStreams,
@@ -28,7 +28,7 @@ export const streamViewers: EventProjection = {
   maxDuty: 1,
   eraseViewer: forgetStreamViewer,
   purgeItems: deleteViewersOfItems,
-  expire: [(tx, limit) => deleteFormerViewers(tx, formerViewerSeconds, limit)],
+  expire: [(tx, limit) => deleteFormerStreamViewers(tx, formerViewerSeconds, limit)],
   // The current viewers are known again within a minute, and nothing else is stored.
   rebuild: { from: 'now', clear: clearViewers },
 };

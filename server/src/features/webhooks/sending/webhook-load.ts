@@ -88,7 +88,7 @@ export function hasShownItself(load: Load<unknown>): boolean {
 }
 
 /** Its pool, from its latest send and the waiting time of those under way. */
-export function poolOf(load: Load<unknown>, now: number): PoolName {
+export function loadPoolOf(load: Load<unknown>, now: number): PoolName {
   let longestMs = load.lastTookMs;
   for (const { waitingSince } of load.underWay) {
     if (now - waitingSince > longestMs) longestMs = now - waitingSince;

@@ -11,7 +11,7 @@ import {
 import { selectBlocks, startPlace, type BlockRow } from './block-queries.ts';
 import {
   betweenSteps,
-  isBehind,
+  isSnapshotBehind,
   parsePosition,
   type Place,
   type PostgresPosition,
@@ -64,7 +64,7 @@ export async function readRows(
   const isBounded = bound !== null && position.target === null;
   // Never go backwards: if the bound does not include all that the reader has read, it is already
   // passed.
-  if (isBounded && !isBehind(position.base, bound))
+  if (isBounded && !isSnapshotBehind(position.base, bound))
     return { rows: [], next: position, isLast: true };
   const range = isBounded ? { ...position, target: bound } : position;
   const page = await selectBlocks(

@@ -1,5 +1,5 @@
 /** Limits concurrency; later callers wait in a queue. */
-export class Slots {
+export class RequestSlots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

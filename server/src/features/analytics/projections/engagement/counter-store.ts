@@ -32,7 +32,7 @@ import {
   addAudienceCounts,
   addContentCounts,
   selectDetails,
-  selectExisting,
+  selectExistingContent,
   selectViewerSets,
   writeDetails,
   writeViewerSets,
@@ -152,7 +152,7 @@ async function findExisting(tx: Tx, pass: EngagementPass): Promise<Exists> {
       for (const contentId of ofItems.keys()) touch(organizationId, contentId);
     }
   }
-  const found = await selectExisting(tx, [...touched.values()]);
+  const found = await selectExistingContent(tx, [...touched.values()]);
   const existing = new Set(
     found.map(({ organizationId, contentId }) => `${organizationId} ${contentId}`),
   );
