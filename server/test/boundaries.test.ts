@@ -1,16 +1,16 @@
 /**
  * Proves the boundaries between the parts of the server: who imports whom, and that a name stands
- * for one thing. Who has SQL on which table is in `table-owners.test.ts`. Existing violations are
- * listed by name. The lists may only shrink: an entry that is no longer needed fails the test, too.
+ * for one thing. Who has SQL on which table is in `table-owners.test.ts`.
  */
 import assert from 'node:assert/strict';
+import path from 'node:path';
 import { test } from 'node:test';
-import { featureOf, readSources } from './boundaries/sources.ts';
+import { featureOf, readSources, readTestFiles } from './boundaries/sources.ts';
 
 const sources = readSources();
 
-function check(broken: readonly string[], known: readonly string[]): void {
-  assert.deepEqual(broken.toSorted(), known.toSorted());
+function check(broken: readonly string[]): void {
+  assert.deepEqual(broken.toSorted(), []);
 }
 
 test('the platform imports no feature and nothing of the composition root', () => {
@@ -18,7 +18,7 @@ test('the platform imports no feature and nothing of the composition root', () =
     .filter(({ file }) => file.startsWith('platform/'))
     .flatMap(({ file, imports }) => imports.map(({ to }) => `${file} → ${to}`))
     .filter((edge) => !/ → (platform\/|version\.ts)/.test(edge));
-  check(broken, []);
+  check(broken);
 });
 
 test('features meet at their faces, and only the list of features imports a declaration', () => {
@@ -32,7 +32,7 @@ test('features meet at their faces, and only the list of features imports a decl
       if (other !== null && other !== own && !isFace && !isDeclared) broken.push(`${file} → ${to}`);
     }
   }
-  check(broken, faceDebts);
+  check(broken);
 });
 
 test('no circle is among the folders of features, types included', () => {
@@ -56,7 +56,7 @@ test('no circle is among the folders of features, types included', () => {
       .filter((other) => reaches(other, feature))
       .map((other) => `${feature} → ${other}`),
   );
-  check(broken, []);
+  check(broken);
 });
 
 test('nothing but tests imports a test or a fixture', () => {
@@ -65,7 +65,17 @@ test('nothing but tests imports a test or a fixture', () => {
       .filter(({ to }) => /\.(?:test|fixture)\.ts$|\/test\//.test(to))
       .map(({ to }) => `${file} → ${to}`),
   );
-  check(broken, []);
+  check(broken);
+});
+
+test('helpers in src serve the tests of their folder alone, and all others are in test/', () => {
+  const broken = readTestFiles().flatMap(({ file, imports }) =>
+    imports
+      .filter(({ to }) => to.startsWith('src/') && to.endsWith('.fixture.ts'))
+      .filter(({ to }) => path.dirname(to) !== path.dirname(file))
+      .map(({ to }) => `${file} → ${to}`),
+  );
+  check(broken);
 });
 
 test('an exported name stands for one thing', () => {
@@ -81,10 +91,7 @@ test('an exported name stands for one thing', () => {
     );
     for (const name of new Set(names)) filesOf.set(name, [...(filesOf.get(name) ?? []), file]);
   }
-  check(
-    [...filesOf].flatMap(([name, files]) => (files.length > 1 ? [name] : [])),
-    [],
-  );
+  check([...filesOf].flatMap(([name, files]) => (files.length > 1 ? [name] : [])));
 });
 
 /**
@@ -99,5 +106,3 @@ function isFaceOf(feature: string, file: string): boolean {
   const [folder, name] = names;
   return featuresWithFaces.has(feature) && names.length === 2 && name === `${folder}.ts`;
 }
-
-const faceDebts: readonly string[] = [];

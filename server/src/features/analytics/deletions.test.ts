@@ -20,7 +20,7 @@ import {
   projectAll,
   readTables,
   waitForProjections,
-} from './projections/projector.fixture.ts';
+} from '../../../test/projections/projector.ts';
 import { startProjector } from '../../platform/projections/projector.ts';
 
 const { signal } = new AbortController();

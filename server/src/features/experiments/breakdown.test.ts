@@ -10,7 +10,7 @@ import { allProjections } from '../../app/projections.ts';
 import { readConfig } from '../../app/config.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
 import { dayMs } from '../../platform/values/time.ts';
-import { makeContentIds, organizationId } from '../analytics/projections/projector.fixture.ts';
+import { makeContentIds, organizationId } from '../../../test/projections/projector.ts';
 import { openEventLog } from '../events/events.ts';
 import { readArms } from './arms.ts';
 import {
@@ -22,8 +22,11 @@ import {
 } from './breakdown.ts';
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
-import { simulateInDatabase, type DatabaseRead } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import {
+  simulateInDatabase,
+  type DatabaseRead,
+} from '../../../test/simulation/simulation-database.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 import { testMetric } from './statistics/analysis.ts';
 import { planOf } from './experiment.ts';
 import { readTimeline } from './timeline.ts';

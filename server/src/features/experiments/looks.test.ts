@@ -6,7 +6,7 @@ import { dayMs } from '../../platform/values/time.ts';
 import { clockOf } from '../../platform/values/zone-clock.ts';
 import { lookDueAt, looksOf, midnightsBetween, type LookSchedule } from './looks.ts';
 import { boundariesOf } from './statistics/group-sequential.ts';
-import { createRandom } from './statistics/random.fixture.ts';
+import { createRandom } from '../../../test/simulation/random.ts';
 
 const at = (text: string) => Date.parse(text);
 const scheduleOf = (

@@ -5,7 +5,7 @@ import { assignVariant } from '@reelfeed/client/assignment';
 import { assignmentPlanOf } from './assignments/view.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { grownRanges, placeInLayer } from './placement.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 
 const viewers = 40_000;
 let made = 0;

@@ -10,7 +10,7 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
-import { createRandom, makeTraffic } from '../reports/traffic.fixture.ts';
+import { createRandom, makeTraffic } from '../../../../test/recount/traffic.ts';
 import { ownProjections } from './all-projections.ts';
 import {
   append,
@@ -19,7 +19,7 @@ import {
   makeContentIds,
   projectAll,
   readTables,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 
 const { signal } = new AbortController();

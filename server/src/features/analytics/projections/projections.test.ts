@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { DatabaseConnection } from '../../../platform/database/database.ts';
 import { openEventLog } from '../../events/events.ts';
-import { createRandom, makeTraffic, shuffled } from '../reports/traffic.fixture.ts';
+import { createRandom, makeTraffic, shuffled } from '../../../../test/recount/traffic.ts';
 import { ownProjections } from './all-projections.ts';
 import {
   append,
@@ -16,7 +16,7 @@ import {
   openProjected,
   readTables,
   waitForProjections,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { readProgress } from '../../../platform/projections/queries.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { OvertakenError, ProjectionRun } from '../../../platform/projections/run.ts';
@@ -107,7 +107,9 @@ async function projectByTwo(leaseMs: number): Promise<void> {
 }
 
 async function startChild(connection: DatabaseConnection, leaseMs: number): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('projector-process.fixture.ts', import.meta.url));
+  const script = fileURLToPath(
+    new URL('../../../../test/projections/projector-process.ts', import.meta.url),
+  );
   const given = [JSON.stringify(connection), String(leaseMs)];
   const args = ['--disable-warning=ExperimentalWarning', script, ...given];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -15,7 +15,7 @@ import {
   readTables,
   projectAll,
   waitForProjections,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { pause, until } from '../../../../test/waiting.ts';
 

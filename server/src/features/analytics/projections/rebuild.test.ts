@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { openEventLog } from '../../events/events.ts';
-import { makeTraffic } from '../reports/traffic.fixture.ts';
+import { makeTraffic } from '../../../../test/recount/traffic.ts';
 import { ownProjections } from './all-projections.ts';
 import {
   append,
@@ -15,7 +15,7 @@ import {
   openProjected,
   readTables,
   waitForProjections,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Db } from '../../../platform/database/database.ts';
 import { announced } from './announcements.ts';
-import { itemRow } from '../item-row.fixture.ts';
+import { itemRow } from '../../../../test/content/item-row.ts';
 import type { ItemRow } from '../item.ts';
 
 const nowMs = Date.UTC(2026, 0, 1);

@@ -9,7 +9,7 @@ import { baseConfig } from './config.ts';
 import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { planItems } from './order.ts';
 import { noAuthor } from './picker.ts';
-import { createRandom } from '../../experiments/statistics/random.fixture.ts';
+import { createRandom } from '../../../../test/simulation/random.ts';
 import { emptyEncounter } from '../viewers/encounter.ts';
 import { contentIdOf, item, nowMs, partsOf, viewerOf } from './testing/small-world.ts';
 

@@ -16,7 +16,7 @@ import {
   makeContentIds,
   organizationId,
   projectAll,
-} from '../../analytics/projections/projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import type { LoggedEvent } from '../../events/events.ts';
 import { countStreamViewers } from './count-viewers.ts';
 import { streamViewers } from './viewers.ts';

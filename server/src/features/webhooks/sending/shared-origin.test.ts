@@ -11,7 +11,7 @@ import { inTransaction } from '../../../platform/database/database.ts';
 import { newTypeId } from '../../../platform/values/ids.ts';
 import { createVault, loadEncryptionKey } from '../../../platform/secrets/vault.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
-import { cause, startWebhookService } from '../webhooks.fixture.ts';
+import { cause, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 
 const maxLagMs = 5_000;
 /** Events for a healthy webhook beside the hanging ones; each waits for a poll. */

@@ -6,7 +6,7 @@ import { poolConnection } from '../../database/database.ts';
 import { testEventLog } from '../conformance.ts';
 import { drain, idsOf, sample, type SampleEvent } from '../conformance-parts.ts';
 import { isSnapshotBehind } from './position.ts';
-import { logUnderTest } from './postgres-log.fixture.ts';
+import { logUnderTest } from '../../../../test/event-log/postgres-log.ts';
 import { createPostgresLog } from './postgres-log.ts';
 
 const database = await openTestDatabase();
