@@ -9,6 +9,7 @@ import {
   source,
   sum,
 } from './recount.ts';
+import type { TrafficItem } from './traffic.ts';
 import { textOf, type Part, type View, type Visit } from './views.ts';
 
 const reports = {

@@ -1,6 +1,5 @@
 /** Views and visits, each built from all of its events at once. */
 import type { LoggedEvent } from '../../src/features/events/events.ts';
-import type { TrafficItem } from './traffic.ts';
 
 export const day = 24 * 3_600_000;
 const pause = 30 * 60_000;
