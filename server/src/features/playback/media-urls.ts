@@ -62,6 +62,11 @@ export type MediaAccess = MediaUrls & {
   acceptsDownload(token: string, playbackId: string, nowMs: number): boolean;
 };
 
+/** Carousels have no stream of their own. */
+function hasOwnStream(row: ItemRow): boolean {
+  return contentTraits[row.content_type].hasOwnStream;
+}
+
 function downloadScope(playbackId: string): string {
   return `${playbackId}/download`;
 }
@@ -106,9 +111,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       assetUrl: (_: ItemRow, asset: StoredAsset, name: string) => assetFile(asset, name, token),
     };
     return {
-      streamingUrl: contentTraits[row.content_type].hasOwnStream
-        ? file(row, 'master.m3u8', token)
-        : null,
+      streamingUrl: hasOwnStream(row) ? file(row, 'master.m3u8', token) : null,
       thumbnailUrl: thumbnail(row, token),
       derived: derived(row, token),
       images: presentImages(row, urls),
@@ -124,7 +127,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       isGenuine(token, downloadScope(playbackId), nowMs),
     streamingUrl(row) {
       // Applies before it is ready as well: a protected item never has a permanent URL.
-      if (row.protected && contentTraits[row.content_type].hasOwnStream) return '';
+      if (row.protected && hasOwnStream(row)) return '';
       if (row.media_prefix === null) return null;
       if (row.visibility === 'private') return file(row, 'master.m3u8', privateToken(row));
       return file(row, 'master.m3u8', null);
