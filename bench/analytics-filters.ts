@@ -6,7 +6,7 @@
 import { sql } from 'kysely';
 import { encodeFacts } from '../server/src/features/analytics/facts/codec.ts';
 import { FactsBuilder, countryNumber } from '../server/src/features/analytics/facts/facts.ts';
-import { insertChunks } from '../server/src/features/analytics/facts/queries.ts';
+import { insertFactChunks } from '../server/src/features/analytics/facts/queries.ts';
 import {
   columnIndex,
   emptyAudienceCounts,
@@ -156,7 +156,7 @@ async function fillDay(day: number): Promise<number> {
       rows: builder.rows,
       body,
     };
-    await inTransaction(db, (tx) => insertChunks(tx, [chunk]));
+    await inTransaction(db, (tx) => insertFactChunks(tx, [chunk]));
   }
   return bytes;
 }

@@ -7,23 +7,14 @@
  */
 import { assignVariant } from '@reelfeed/client/assignment';
 import type { ExperimentRow } from '../server/src/features/experiments/experiment.ts';
-import {
-  simulatedRow,
-  type Simulation,
-} from '../server/src/features/experiments/simulated-row.fixture.ts';
-import {
-  simulateOne,
-  tallyFalseFindings,
-} from '../server/src/features/experiments/simulation.fixture.ts';
+import { simulatedRow, type Simulation } from '../server/test/simulation/simulated-row.ts';
+import { simulateOne, tallyFalseFindings } from '../server/test/simulation/simulation.ts';
 import {
   metricNames,
   type TreatmentResult,
 } from '../server/src/features/experiments/statistics/analysis.ts';
 import { checkSampleRatio } from '../server/src/features/experiments/statistics/sample-ratio.ts';
-import {
-  tallyGuardrails,
-  tallyOwnFindings,
-} from '../server/src/features/experiments/simulation-own.fixture.ts';
+import { tallyGuardrails, tallyOwnFindings } from '../server/test/simulation/simulation-own.ts';
 import { report, type Row } from './lib/report.ts';
 
 const runs = Number(process.env['RUNS'] ?? 1_000);

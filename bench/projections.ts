@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { allProjections } from '../server/src/features/analytics/projections/all-projections.ts';
+import { ownProjections } from '../server/src/features/analytics/projections/all-projections.ts';
 import { startProjector } from '../server/src/platform/projections/projector.ts';
 import { openEventLog } from '../server/src/features/events/events.ts';
 import type { Db } from '../server/src/platform/database/database.ts';
@@ -58,7 +58,7 @@ async function projectAll(from: Db, projectors: number, expected: number): Promi
         db: from,
         eventLog: openEventLog(from),
         log: createLogger('warn'),
-        projections: allProjections,
+        projections: ownProjections,
       }),
     );
   }
@@ -66,7 +66,7 @@ async function projectAll(from: Db, projectors: number, expected: number): Promi
     await delay(20);
     const { rows: done } = await sql<{ name: string }>`
       select name from projection group by name having sum(events) >= ${expected}`.execute(from);
-    if (done.length === allProjections.length) return;
+    if (done.length === ownProjections.length) return;
   }
 }
 

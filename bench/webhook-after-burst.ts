@@ -4,7 +4,7 @@
  * process.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
+import { cause } from '../server/test/webhooks/webhooks.ts';
 import { webhookDeliveries } from '../server/src/features/webhooks/webhooks.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';

@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createWebhook } from '../server/src/features/webhooks/endpoints/endpoints.ts';
-import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
+import { cause } from '../server/test/webhooks/webhooks.ts';
 import { webhookDeliveries } from '../server/src/features/webhooks/webhooks.ts';
 import { inTransaction } from '../server/src/platform/database/database.ts';
 import { newTypeId, type OrganizationId } from '../server/src/platform/values/ids.ts';

@@ -2,7 +2,7 @@
  * Are the statistics and every page of deliveries of a webhook with a million deliveries served in
  * under 50 ms? Measured over HTTP, one request at a time; the slowest list is named.
  */
-import { fillHistory } from '../server/src/features/webhooks/webhooks.fixture.ts';
+import { fillHistory } from '../server/test/webhooks/webhooks.ts';
 import { report } from './lib/report.ts';
 import { startBenchService } from './lib/service.ts';
 import { registerWebhooks } from './lib/webhooks.ts';

@@ -16,12 +16,9 @@ import { setDefaultCACertificates } from 'node:tls';
 import { fileURLToPath } from 'node:url';
 import { Agent, request } from 'undici';
 import { createWebhook } from '../server/src/features/webhooks/endpoints/endpoints.ts';
-import {
-  badAnswers,
-  startSilentNameServer,
-} from '../server/src/features/webhooks/sending/neighbours.fixture.ts';
+import { badAnswers, startSilentNameServer } from '../server/test/webhooks/neighbours.ts';
 import { startDeliverySender } from '../server/src/features/webhooks/sending/sender.ts';
-import { cause } from '../server/src/features/webhooks/webhooks.fixture.ts';
+import { cause } from '../server/test/webhooks/webhooks.ts';
 import { webhookDeliveries } from '../server/src/features/webhooks/webhooks.ts';
 import { inTransaction } from '../server/src/platform/database/database.ts';
 import { parseAllowList } from '../server/src/platform/egress/allow-list.ts';

@@ -6,7 +6,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
 import { type LoggedEvent } from '../server/src/features/events/events.ts';
-import { startPlayerPages } from '../server/src/features/player/player.fixture.ts';
+import { startPlayerPages } from '../server/test/player/player.ts';
 import { addImage, createCarousel } from '../server/test/carousels.ts';
 import { eventually, temporaryFolder } from '../server/test/service.ts';
 import { openStoredEvents } from '../server/test/stored-events.ts';

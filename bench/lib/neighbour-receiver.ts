@@ -13,7 +13,7 @@ import {
   answerBadly,
   badAnswerOf,
   startSilentPort,
-} from '../../server/src/features/webhooks/sending/neighbours.fixture.ts';
+} from '../../server/test/webhooks/neighbours.ts';
 
 const [keyFile = '', certificateFile = ''] = process.argv.slice(2);
 const options = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };

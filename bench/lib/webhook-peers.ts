@@ -11,7 +11,7 @@ import { deliveriesElsewhere } from '../../server/src/features/webhooks/outbox/o
 import { startDeliverySender } from '../../server/src/features/webhooks/sending/sender.ts';
 import { signingKey } from '../../server/src/features/webhooks/endpoints/signing-keys.ts';
 import { signedHeaders } from '../../server/src/features/webhooks/sending/signing.ts';
-import { cause } from '../../server/src/features/webhooks/webhooks.fixture.ts';
+import { cause } from '../../server/test/webhooks/webhooks.ts';
 import { webhookDeliveries } from '../../server/src/features/webhooks/webhooks.ts';
 import {
   openDatabase,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test, type TestContext } from 'node:test';
 import { type Page } from 'playwright-core';
-import { startPlayerPages } from '../../server/src/features/player/player.fixture.ts';
+import { startPlayerPages } from '../../server/test/player/player.ts';
 import { createItem } from '../../server/test/seed.ts';
 import { openStoredEvents } from '../../server/test/stored-events.ts';
 import { bundleClient } from './bundle.fixture.ts';

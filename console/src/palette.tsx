@@ -23,23 +23,17 @@ const actions: readonly Entry[] = [
 ];
 
 /** After `g`, each of these letters opens a page. */
-const places: Readonly<Record<string, { path: string; does: string }>> = {
-  o: { path: '/overview', does: t('Go to the overview') },
-  r: { path: '/reports', does: t('Go to the reports') },
-  c: { path: '/content', does: t('Go to the content') },
-  d: { path: '/content/calendar', does: t('Go to the calendar') },
-  l: { path: '/live', does: t('Go to the live streams') },
-  f: { path: '/feed', does: t('Go to the feed') },
-  e: { path: '/experiments', does: t('Go to the experiments') },
-  w: { path: '/webhooks', does: t('Go to the webhooks') },
-  s: { path: '/settings', does: t('Go to the settings') },
-};
+const places = new Map(
+  navigation.flatMap(({ path, shortcut }) =>
+    shortcut === undefined ? [] : [[shortcut.letter, { path, does: shortcut.does }] as const],
+  ),
+);
 
 const shortcuts = [
   { keys: ['Ctrl', 'K'], does: t('Find pages, actions and items') },
   { keys: ['/'], does: t('Find pages, actions and items') },
   { keys: ['?'], does: t('Show the shortcuts') },
-  ...Object.entries(places).map(([letter, { does }]) => ({ keys: ['g', letter], does })),
+  ...Array.from(places, ([letter, { does }]) => ({ keys: ['g', letter], does })),
 ];
 
 const openEvent = 'reelfeed:palette';
@@ -85,7 +79,7 @@ export function Palette(): ReactNode {
       const wasAfterG = isAfterG;
       isAfterG = false;
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
-      const place = wasAfterG ? places[event.key]?.path : undefined;
+      const place = wasAfterG ? places.get(event.key)?.path : undefined;
       if (place !== undefined) goTo(place);
       else if (event.key === 'g') isAfterG = true;
       else if (event.key === '?') setShown('shortcuts');

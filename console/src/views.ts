@@ -60,17 +60,35 @@ const views: readonly { path: RegExp; view: View }[] = [
   [/^\/system$/, load('SystemPage', () => import('./pages/administration/system.tsx'))],
 ].map(([path, view]) => ({ path: path as RegExp, view: view as View }));
 
+type NavigationEntry = {
+  readonly path: string;
+  readonly label: string;
+  readonly icon: IconName;
+  /** Pressed after `g`, this letter opens the page. */
+  readonly shortcut?: { readonly letter: string; readonly does: string };
+};
+
 /** The navigation, grouped by task. */
 export const groups: readonly {
   label: string;
-  views: readonly { path: string; label: string; icon: IconName }[];
+  views: readonly NavigationEntry[];
 }[] = [
   {
     label: t('Insights'),
     views: [
-      { path: '/overview', label: t('Overview'), icon: 'overview' },
+      {
+        path: '/overview',
+        label: t('Overview'),
+        icon: 'overview',
+        shortcut: { letter: 'o', does: t('Go to the overview') },
+      },
       { path: '/last-hour', label: t('Last hour'), icon: 'lastHour' },
-      { path: '/reports', label: t('Reports'), icon: 'reports' },
+      {
+        path: '/reports',
+        label: t('Reports'),
+        icon: 'reports',
+        shortcut: { letter: 'r', does: t('Go to the reports') },
+      },
       { path: '/journeys', label: t('Journeys'), icon: 'journeys' },
       { path: '/saved-reports', label: t('Saved reports'), icon: 'save' },
       { path: '/alerts', label: t('Alerts'), icon: 'alerts' },
@@ -79,25 +97,60 @@ export const groups: readonly {
   {
     label: t('Library'),
     views: [
-      { path: '/content', label: t('Content'), icon: 'content' },
-      { path: '/content/calendar', label: t('Calendar'), icon: 'calendar' },
-      { path: '/live', label: t('Live'), icon: 'live' },
-      { path: '/feed', label: t('Feed'), icon: 'feed' },
+      {
+        path: '/content',
+        label: t('Content'),
+        icon: 'content',
+        shortcut: { letter: 'c', does: t('Go to the content') },
+      },
+      {
+        path: '/content/calendar',
+        label: t('Calendar'),
+        icon: 'calendar',
+        shortcut: { letter: 'd', does: t('Go to the calendar') },
+      },
+      {
+        path: '/live',
+        label: t('Live'),
+        icon: 'live',
+        shortcut: { letter: 'l', does: t('Go to the live streams') },
+      },
+      {
+        path: '/feed',
+        label: t('Feed'),
+        icon: 'feed',
+        shortcut: { letter: 'f', does: t('Go to the feed') },
+      },
     ],
   },
   {
     label: t('Experimentation'),
     views: [
-      { path: '/experiments', label: t('Experiments'), icon: 'experiments' },
+      {
+        path: '/experiments',
+        label: t('Experiments'),
+        icon: 'experiments',
+        shortcut: { letter: 'e', does: t('Go to the experiments') },
+      },
       { path: '/metrics', label: t('Metrics'), icon: 'metrics' },
     ],
   },
   {
     label: t('Developers'),
     views: [
-      { path: '/webhooks', label: t('Webhooks'), icon: 'webhooks' },
+      {
+        path: '/webhooks',
+        label: t('Webhooks'),
+        icon: 'webhooks',
+        shortcut: { letter: 'w', does: t('Go to the webhooks') },
+      },
       { path: '/exports', label: t('Exports'), icon: 'exports' },
-      { path: '/settings', label: t('Settings and flags'), icon: 'settings' },
+      {
+        path: '/settings',
+        label: t('Settings and flags'),
+        icon: 'settings',
+        shortcut: { letter: 's', does: t('Go to the settings') },
+      },
       { path: '/keys', label: t('Keys'), icon: 'keys' },
     ],
   },

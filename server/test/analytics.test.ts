@@ -1,9 +1,9 @@
 /** From the request that sends an event to the reports and feed pages that show it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Recount } from '../src/features/analytics/reports/recount.fixture.ts';
-import { waitForProjections } from '../src/features/analytics/reports/reports.fixture.ts';
-import { makeTraffic, shuffled } from '../src/features/analytics/reports/traffic.fixture.ts';
+import { Recount } from './recount/recount.ts';
+import { waitForProjections } from './recount/reports.ts';
+import { makeTraffic, shuffled } from './recount/traffic.ts';
 import type { EventKind, LoggedEvent } from '../src/features/events/events.ts';
 import { sampleEvent } from './event-samples.ts';
 import { createOrganization, createReadyItems } from './seed.ts';

@@ -2,11 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import {
-  isJetStreamThere,
-  openTestStream,
-  sharedServer,
-} from '../src/platform/event-log/jetstream/jetstream.fixture.ts';
+import { isJetStreamThere, openTestStream, sharedServer } from './event-log/jetstream.ts';
 import { blockText } from '../src/platform/event-log/block-codec.ts';
 import { createFirstItem } from './event-journal.ts';
 import { sampleEvent } from './event-samples.ts';

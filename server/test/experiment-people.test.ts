@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assignVariant } from '@reelfeed/client/assignment';
-import { engagementProjection } from '../src/features/experiments/simulation-database.fixture.ts';
+import { engagementProjection } from './simulation/simulation-database.ts';
 import { openEventLog } from '../src/features/events/events.ts';
 import { openDatabase } from '../src/platform/database/database.ts';
 import { rebuildProjection } from '../src/platform/projections/rebuild.ts';

@@ -1,7 +1,7 @@
 /** Proves that a broadcast survives encoder faults: clock jumps, other sizes, audio only. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { PlaylistFollower, readPlaylist } from '../src/features/live/ingest/hls-rules.fixture.ts';
+import { PlaylistFollower, readPlaylist } from './live/hls-rules.ts';
 import { RtmpPublisher } from '../src/features/live/live.ts';
 import { createStream, freePort, liveClip, sendSeconds, type Stream } from './live-publisher.ts';
 import { local } from './media.ts';

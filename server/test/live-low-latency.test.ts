@@ -1,11 +1,8 @@
 /** Low latency from a process other than the one receiving the broadcast. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import {
-  LowLatencyFollower,
-  RungFollower,
-} from '../src/features/live/edge/low-latency-rules.fixture.ts';
-import { PlaylistFollower } from '../src/features/live/ingest/hls-rules.fixture.ts';
+import { LowLatencyFollower, RungFollower } from './live/low-latency-rules.ts';
+import { PlaylistFollower } from './live/hls-rules.ts';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { RtmpPublisher } from '../src/features/live/live.ts';
 import { cloneDatabase } from './database.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { test } from 'node:test';
-import { PlaylistFollower } from '../src/features/live/ingest/hls-rules.fixture.ts';
+import { PlaylistFollower } from './live/hls-rules.ts';
 import { createStream, freePort, type Stream } from './live-publisher.ts';
 import { lossyLine, publishBySrt } from './live-srt-publisher.ts';
 import { local } from './media.ts';

@@ -8,7 +8,7 @@ import { Agent, get as httpGet } from 'node:http';
 import { test, type TestContext } from 'node:test';
 import { buffer } from 'node:stream/consumers';
 import { Client } from 'pg';
-import { readPlaylist } from '../src/features/live/ingest/hls-rules.fixture.ts';
+import { readPlaylist } from './live/hls-rules.ts';
 import { generateKey } from '../src/features/keys/key-format.ts';
 import { atEnd, cloneDatabase } from './database.ts';
 import { createStream, freePort, publish, type Stream } from './live-publisher.ts';

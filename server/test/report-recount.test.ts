@@ -13,26 +13,23 @@ import { compareAnswers, Tally } from './reports/comparison.ts';
 import { makeItems } from './reports/items.ts';
 import {
   breakDown,
-  counts,
+  presentBroken,
+  splits,
+  within,
+  type Broken,
+  type ReportName,
+} from './reports/breakdown.ts';
+import { counts, ofItem, ofVisits, overview, playback, type Happened } from './reports/recount.ts';
+import {
   day,
   itemOf,
   nameOf,
-  ofItem,
-  ofVisits,
   once,
-  overview,
   ownersOf,
-  playback,
-  presentBroken,
-  splits,
   viewsOf,
   visitsOf,
-  within,
-  type Broken,
-  type Happened,
   type Part,
-  type ReportName,
-} from './reports/recount.ts';
+} from './reports/views.ts';
 import {
   inArrivalOrder,
   makePeople,

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createPerson, type TestPerson } from '../src/features/people/people.fixture.ts';
+import { createPerson, type TestPerson } from './people/people.ts';
 import {
   requestsOf,
   type GeneratedRequest,

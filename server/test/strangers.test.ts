@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
-import { createPerson } from '../src/features/people/people.fixture.ts';
+import { createPerson } from './people/people.ts';
 import { eventually, startService, type TestService } from './service.ts';
 
 const proxy = '127.0.0.9';

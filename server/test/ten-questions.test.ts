@@ -6,11 +6,8 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { before, test } from 'node:test';
 import { promisify } from 'node:util';
-import {
-  makeItems,
-  startReportService,
-} from '../src/features/analytics/reports/reports.fixture.ts';
-import { makeTraffic } from '../src/features/analytics/reports/traffic.fixture.ts';
+import { makeItems, startReportService } from './recount/reports.ts';
+import { makeTraffic } from './recount/traffic.ts';
 import { query } from './seed.ts';
 
 const dayMs = 86_400_000;

@@ -46,7 +46,7 @@ export type ServerOptions = {
 };
 
 /** Builds the HTTP server with the routes of all features and starts listening. */
-export async function listen(
+export async function startListening(
   parts: PlatformParts,
   {
     config,

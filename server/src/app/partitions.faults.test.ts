@@ -12,8 +12,8 @@ import { sql } from 'kysely';
 import { atEnd, openTestDatabase, silentLog } from '../../test/database.ts';
 import { scaled } from '../../test/scale.ts';
 import { pause, until } from '../../test/waiting.ts';
-import { readFacts } from '../features/analytics/projections/projector.fixture.ts';
-import { makeTraffic } from '../features/analytics/reports/traffic.fixture.ts';
+import { readFacts } from '../../test/projections/projector.ts';
+import { makeTraffic } from '../../test/recount/traffic.ts';
 import { openEventLog } from '../features/events/events.ts';
 import { decodeFullChunk } from '../features/journeys/codec.ts';
 import type { Db, DatabaseConnection } from '../platform/database/database.ts';
@@ -53,7 +53,9 @@ async function insertItems(db: Db, organizationId: string): Promise<string[]> {
 }
 
 async function startChild(connection: DatabaseConnection): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('projector-process.fixture.ts', import.meta.url));
+  const script = fileURLToPath(
+    new URL('../../test/projections/service-projector-process.ts', import.meta.url),
+  );
   const args = ['--disable-warning=ExperimentalWarning', script];
   const given = [JSON.stringify(connection), String(leaseMs)];
   const child = spawn(process.execPath, [...args, ...given], {

@@ -11,7 +11,7 @@ import { apiTags, errorKinds, extensionsOf } from './composition.ts';
 import type { Config } from './config.ts';
 import { drainDelayMs } from './drain-delay.ts';
 import { features } from './features.ts';
-import { findFreePort, listen } from './http.ts';
+import { findFreePort, startListening } from './http.ts';
 import { collectServiceMetrics } from './metrics.ts';
 import { openPlatform, type FreshKeys } from './platform-parts.ts';
 import { projectionWork } from './projections.ts';
@@ -96,7 +96,9 @@ export async function startService(config: Config, options: ServiceOptions): Pro
     tags: apiTags(features.list),
     contributions,
   };
-  const listeningUrl = config.roles.includes('api') ? await listen(parts, serving, shutdown) : null;
+  const listeningUrl = config.roles.includes('api')
+    ? await startListening(parts, serving, shutdown)
+    : null;
   const running = starting.move();
   return {
     listeningUrl,

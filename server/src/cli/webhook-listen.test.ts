@@ -10,7 +10,7 @@ import { atEnd } from '../../test/database.ts';
 import { runCommand, startCommand, type RunningProcess } from '../../test/processes.ts';
 import { eventually } from '../../test/service.ts';
 import { pause } from '../../test/waiting.ts';
-import { startWebhookService } from '../features/webhooks/webhooks.fixture.ts';
+import { startWebhookService } from '../../test/webhooks/webhooks.ts';
 
 const service = await startWebhookService();
 const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.secretKey };

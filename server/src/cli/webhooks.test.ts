@@ -8,7 +8,7 @@ import { atEnd } from '../../test/database.ts';
 import { runCommand, startCommand } from '../../test/processes.ts';
 import { startReceiver } from '../../test/receiver.ts';
 import { eventually } from '../../test/service.ts';
-import { allEnded, startWebhookService } from '../features/webhooks/webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../test/webhooks/webhooks.ts';
 
 let isDown = false;
 const receiver = await startReceiver(() => (isDown ? 500 : 204));

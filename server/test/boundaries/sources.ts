@@ -1,4 +1,4 @@
-/** Parses the modules of the server, except tests. */
+/** Parses the modules of the server. */
 import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -30,6 +30,15 @@ export function readSources(): Source[] {
       const parsed = parseSync(file, readFileSync(path.join(src, file), 'utf8'));
       return { file, feature: featureOf(file), parsed, imports: importsOf(file, parsed.module) };
     });
+}
+
+/** All tests and helpers, below `server`. */
+export function readTestFiles(): { file: string; imports: readonly Import[] }[] {
+  const server = path.join(src, '..');
+  return globSync(['src/**/*.{test,fixture}.ts', 'test/**/*.ts'], { cwd: server }).map((file) => {
+    const { module } = parseSync(file, readFileSync(path.join(server, file), 'utf8'));
+    return { file, imports: importsOf(file, module) };
+  });
 }
 
 export function readSqlFiles(): { file: string; text: string }[] {

@@ -73,4 +73,11 @@ export const live = {
   'key frames every {keyFrameInterval} s': 'Keyframes alle {keyFrameInterval} s',
   '{count} drop|{count} drops': '{count} Abbruch|{count} Abbrüche',
   'The encoder needs attention': 'Der Encoder braucht Aufmerksamkeit',
+  'Go to the live streams': 'Zu den Live-Streams',
+  Live: 'Live',
+  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
+    'Sendungen über RTMP oder SRT. Jede wird am Ende zu einem Video.',
+  'New live stream': 'Neuer Live-Stream',
+  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
+    'Noch kein Live-Stream. „Neuer Live-Stream“ erstellt einen; dieser Befehl sendet ein Testbild.',
 };

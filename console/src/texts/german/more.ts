@@ -20,11 +20,6 @@ export const more = {
   'Public keys are for apps and pages, secret keys for servers.':
     'Öffentliche Schlüssel sind für Apps und Seiten, geheime für Server.',
   'New key': 'Neuer Schlüssel',
-  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
-    'Sendungen über RTMP oder SRT. Jede wird am Ende zu einem Video.',
-  'New live stream': 'Neuer Live-Stream',
-  'No live streams yet. “New live stream” creates one; this command publishes a test picture.':
-    'Noch kein Live-Stream. „Neuer Live-Stream“ erstellt einen; dieser Befehl sendet ein Testbild.',
   'New alert': 'Neue Warnung',
   'No alerts yet. “New alert” creates one, after a test on the last 14 days.':
     'Noch keine Warnung. „Neue Warnung“ erstellt eine und probiert sie zuerst an den letzten 14 Tagen.',

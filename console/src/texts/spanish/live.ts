@@ -75,4 +75,11 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'key frames every {keyFrameInterval} s': 'fotogramas clave cada {keyFrameInterval} s',
   '{count} drop|{count} drops': '{count} corte|{count} cortes',
   'The encoder needs attention': 'El codificador requiere atención',
+  'Go to the live streams': 'Ir a los directos',
+  Live: 'En directo',
+  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
+    'Emisiones por RTMP o SRT. Cada una se convierte en vídeo al acabar.',
+  'New live stream': 'Nuevo directo',
+  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
+    'Aún no hay directos. «Nuevo directo» crea uno; este comando emite una imagen de prueba.',
 };

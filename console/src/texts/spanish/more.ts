@@ -22,11 +22,6 @@ export const more: Readonly<Record<keyof typeof German, string>> = {
   'Public keys are for apps and pages, secret keys for servers.':
     'Las claves públicas son para apps y páginas; las secretas, para servidores.',
   'New key': 'Nueva clave',
-  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
-    'Emisiones por RTMP o SRT. Cada una se convierte en vídeo al acabar.',
-  'New live stream': 'Nuevo directo',
-  'No live streams yet. “New live stream” creates one; this command publishes a test picture.':
-    'Aún no hay directos. «Nuevo directo» crea uno; este comando emite una imagen de prueba.',
   'New alert': 'Nueva alerta',
   'No alerts yet. “New alert” creates one, after a test on the last 14 days.':
     'Aún no hay alertas. «Nueva alerta» crea una y la prueba antes con los últimos 14 días.',

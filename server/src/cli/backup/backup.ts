@@ -14,7 +14,11 @@ import { withConnection } from '../with-database.ts';
 
 export const backup: Command = async ({ env, json, positionals: [target], includeKey }) => {
   const config = readConfig(env);
-  const place = placeOf(target, config, 'backup [<folder>|s3://<bucket>/<prefix>] [--include-key]');
+  const place = backupPlaceOf(
+    target,
+    config,
+    'backup [<folder>|s3://<bucket>/<prefix>] [--include-key]',
+  );
   const repository = await openRepository(await openPlace(place, config), {
     place,
     passphrase: config.backupPassphrase,
@@ -48,7 +52,7 @@ export const backup: Command = async ({ env, json, positionals: [target], includ
  *
  * @throws UsageError if there is neither
  */
-export function placeOf(
+export function backupPlaceOf(
   given: string | undefined,
   { backupTo }: Pick<Config, 'backupTo'>,
   usage: string,

@@ -1,15 +1,15 @@
 /** `reelfeed backups [<place>]`: lists the backups of a place. */
 import { readConfig } from '../../app/config.ts';
-import { listBackups, readManifest } from '../../platform/backup/manifest.ts';
+import { listBackups, readBackupManifest } from '../../platform/backup/manifest.ts';
 import { openPlace } from '../../platform/backup/place.ts';
 import { archiveKey, listBases, type Archive } from '../../platform/backup/recovery/chain.ts';
 import { openRepository } from '../../platform/backup/repository.ts';
 import { print, type Command } from '../command.ts';
-import { placeOf } from './backup.ts';
+import { backupPlaceOf } from './backup.ts';
 
 export const backupsCommand: Command = async ({ env, json, positionals: [target] }) => {
   const config = readConfig(env);
-  const place = placeOf(target, config, 'backups [<folder>|s3://<bucket>/<prefix>]');
+  const place = backupPlaceOf(target, config, 'backups [<folder>|s3://<bucket>/<prefix>]');
   const repository = await openRepository(await openPlace(place, config), {
     place,
     passphrase: config.backupPassphrase,
@@ -17,7 +17,7 @@ export const backupsCommand: Command = async ({ env, json, positionals: [target]
   });
   const backups = [];
   for (const id of await listBackups(repository)) {
-    const { createdAt, version, media, tables } = await readManifest(repository, id);
+    const { createdAt, version, media, tables } = await readBackupManifest(repository, id);
     const mediaFiles = Array.isArray(media) ? media.length : media.files;
     const rows = tables.reduce((sum, table) => sum + table.rows, 0);
     backups.push({ id, createdAt, version, rows, mediaFiles });

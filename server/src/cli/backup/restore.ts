@@ -4,7 +4,7 @@ import { readConfig, type Config } from '../../app/config.ts';
 import { directConnection } from '../../platform/settings/config.ts';
 import { claimDataDirectory } from '../../platform/data-directory/data-directory.ts';
 import { readErasureRecords } from '../../features/events/events.ts';
-import { openSource } from '../../platform/backup/backup-source.ts';
+import { openBackupSource } from '../../platform/backup/backup-source.ts';
 import { withBackupClient } from '../../platform/backup/database-load.ts';
 import {
   checkRestorable,
@@ -20,7 +20,7 @@ import { keyFile } from '../../platform/secrets/vault.ts';
 import { print, type Command } from '../command.ts';
 import { readErasuresFile } from '../erasures.ts';
 import { isThere, nextSteps, replayErasures, restoreKey } from './after-restore.ts';
-import { placeOf } from './backup.ts';
+import { backupPlaceOf } from './backup.ts';
 import { restoreMoment } from './restore-moment.ts';
 
 const usage =
@@ -29,11 +29,11 @@ const usage =
 export const restore: Command = async (input) => {
   const { env, json, positionals, erasures: file, backup = null, to } = input;
   const config = readConfig(env);
-  const place = placeOf(positionals[0], config, usage);
+  const place = backupPlaceOf(positionals[0], config, usage);
   const known = file === undefined ? [] : await readErasuresFile(file);
   if (to !== undefined) return restoreMoment({ config, place, to, known, json });
   const options = { place, passphrase: config.backupPassphrase, id: backup };
-  const source = await openSource(options, config);
+  const source = await openBackupSource(options, config);
   const { manifest } = source;
   await checkRestorable(source);
   const log = createLogger('error');

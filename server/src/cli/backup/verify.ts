@@ -1,14 +1,18 @@
 /** `reelfeed verify [<place>]`: checks that a backup is complete and undamaged. */
 import { readConfig } from '../../app/config.ts';
-import { examineBackup, openSource } from '../../platform/backup/backup-source.ts';
+import { examineBackup, openBackupSource } from '../../platform/backup/backup-source.ts';
 import { print, type Command } from '../command.ts';
-import { placeOf } from './backup.ts';
+import { backupPlaceOf } from './backup.ts';
 
 export const verify: Command = async ({ env, json, positionals: [target], backup = null }) => {
   const config = readConfig(env);
-  const place = placeOf(target, config, 'verify [<folder>|s3://<bucket>/<prefix>] [--backup <id>]');
+  const place = backupPlaceOf(
+    target,
+    config,
+    'verify [<folder>|s3://<bucket>/<prefix>] [--backup <id>]',
+  );
   const options = { place, passphrase: config.backupPassphrase, id: backup };
-  const source = await openSource(options, config);
+  const source = await openBackupSource(options, config);
   const { files, problems } = await examineBackup(source);
   const { createdAt, version } = source.manifest;
   const summary =

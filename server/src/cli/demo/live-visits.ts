@@ -4,7 +4,7 @@ import { sleep } from '../../platform/async/lifecycle.ts';
 import { autoAdvanceFlag } from './experiments.ts';
 import { readClips, type FeedAccess } from './feed-clips.ts';
 import { between } from './random.ts';
-import { momentsOf, visitId, type DemoVisit } from './visit.ts';
+import { visitMoments, visitId, type DemoVisit } from './visit.ts';
 import { whoComes } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
@@ -41,7 +41,7 @@ async function watchNow(
   const sender = new EventSender({ ...access, ...identity, sessionId });
   const startedAt = performance.now();
   try {
-    for (const { atMs, event } of momentsOf(visit, feed)) {
+    for (const { atMs, event } of visitMoments(visit, feed)) {
       await sleep(Math.max(0, startedAt + atMs - performance.now()), signal);
       if (signal.aborted) return;
       sender.track(event);

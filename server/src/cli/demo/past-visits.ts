@@ -7,8 +7,9 @@
  */
 import { EventSender, type TrackedEvent } from '@reelfeed/client';
 import { readClips, type FeedAccess, type FeedClips } from './feed-clips.ts';
-import { momentsOf, visitId, type DemoVisit } from './visit.ts';
-import { hourMs, visitsBetween } from './visiting-hours.ts';
+import { visitMoments, visitId, type DemoVisit } from './visit.ts';
+import { hourMs } from '../../platform/values/time.ts';
+import { visitsBetween } from './visiting-hours.ts';
 import type { DemoViewer } from './viewers.ts';
 
 /** The service accepts events up to 24 hours old; the remainder is time for sending them. */
@@ -47,7 +48,7 @@ export function pastEvents(
 function eventsOf(visit: DemoVisit, feed: FeedClips): TrackedEvent[] {
   const sessionId = visitId(visit);
   const told = new Map<string, number>();
-  return momentsOf(visit, feed).map(({ atMs, event }) => {
+  return visitMoments(visit, feed).map(({ atMs, event }) => {
     const clipId = event.event === 'swipe' ? event.data.fromContentId : event.contentId;
     const number = (told.get(clipId) ?? 0) + 1;
     told.set(clipId, number);

@@ -16,7 +16,7 @@ export function visitId({ viewer, startMs }: DemoVisit): string {
  * The events that the viewer's app reports, in order; times count from the beginning of the visit.
  * Events of a clip depend only on the visit and the clip, and not on what else is in the feed.
  */
-export function momentsOf(visit: DemoVisit, { feedId, clips }: FeedClips): WatchMoment[] {
+export function visitMoments(visit: DemoVisit, { feedId, clips }: FeedClips): WatchMoment[] {
   const { viewer } = visit;
   const id = visitId(visit);
   const seen = clips.slice(0, clipsInVisit(viewer, clips.length, randomFrom(id)));

@@ -1,9 +1,8 @@
 /** When viewers visit, by their local hour. */
+import { hourMs } from '../../platform/values/time.ts';
 import { pickWeighted, randomFrom, type Random } from './random.ts';
 import type { DemoVisit } from './visit.ts';
 import type { DemoViewer } from './viewers.ts';
-
-export const hourMs = 3_600_000;
 
 /** Relative traffic of each hour of the day, from midnight: few at night, most in the evening. */
 const busyness = [4, 2, 1, 1, 1, 2, 4, 7, 8, 6, 5, 6, 9, 8, 6, 6, 7, 9, 11, 13, 15, 16, 13, 8];

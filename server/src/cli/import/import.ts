@@ -9,7 +9,7 @@ import { print, UsageError, type Command } from '../command.ts';
 import { openAdmin } from '../open-admin.ts';
 import { bringFile, bringUrls, findSettled, type ImportOutcome } from './bring.ts';
 import { ProgressBar } from './progress-bar.ts';
-import { readRows, type BadRow, type ImportRow } from './rows.ts';
+import { readImportRows, type BadRow, type ImportRow } from './rows.ts';
 
 const usage = `Usage: reelfeed import <folder|file.csv|file.ndjson> [--wait] [--json]
 The service is REELFEED_PUBLIC_URL or http://localhost:$PORT; the key is REELFEED_SECRET_KEY.
@@ -25,7 +25,7 @@ export const importCommand: Command = async (input) => {
   const [target, ...more] = input.positionals;
   if (target === undefined || more.length > 0) throw new UsageError(usage);
   const admin = openAdmin(input, usage);
-  const rows = await readRows(target);
+  const rows = await readImportRows(target);
   if (rows.length === 0) throw new UsageError(`${target} contains no video or audio files.`);
   const stopping = new AbortController();
   const stop = () => stopping.abort(new UsageError('Stopped. Run the command again to continue.'));

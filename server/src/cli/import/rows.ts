@@ -42,7 +42,7 @@ const maxTitleLength = 200;
  *
  * @throws UsageError if the folder or file does not exist, or nothing in it can be read
  */
-export async function readRows(target: string): Promise<(ImportRow | BadRow)[]> {
+export async function readImportRows(target: string): Promise<(ImportRow | BadRow)[]> {
   const found = await stat(target).catch(() => null);
   if (found === null) throw new UsageError(`${target} does not exist.`);
   if (found.isDirectory()) return readFolder(target);

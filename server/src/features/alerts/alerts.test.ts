@@ -6,7 +6,7 @@ import { Hints } from '../../platform/hints/hints.ts';
 import { atEnd, silentLog } from '../../../test/database.ts';
 import { query } from '../../../test/seed.ts';
 import { eventually } from '../../../test/service.ts';
-import { makeItems, startReportService } from '../analytics/reports/reports.fixture.ts';
+import { makeItems, startReportService } from '../../../test/recount/reports.ts';
 import { openEventLog, type LoggedEvent } from '../events/events.ts';
 import { evaluateAlerts } from './evaluate.ts';
 

@@ -4,7 +4,14 @@ import type { OrganizationId } from '../../platform/values/ids.ts';
 import { dayMs, hourMs } from '../../platform/values/time.ts';
 import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import { isCount, readWindows } from '../analytics/analytics.ts';
-import { judge, newState, step, windowsOf, type AlertRule, type Judgement } from './rule.ts';
+import {
+  judgeRule,
+  newState,
+  nextState,
+  windowsOf,
+  type AlertRule,
+  type Judgement,
+} from './rule.ts';
 
 export const maxBackDays = 28;
 
@@ -33,9 +40,9 @@ export async function testRule(
   let at = 0;
   for (const [index, endMs] of ends.entries()) {
     const { length } = windows[index] ?? [];
-    const judgement = judge(rule, values.slice(at, at + length), isCount(rule));
+    const judgement = judgeRule(rule, values.slice(at, at + length), isCount(rule));
     at += length;
-    const { next, change } = step(rule, state, judgement, endMs);
+    const { next, change } = nextState(rule, state, judgement, endMs);
     state = next;
     const moment = new Date(clock.momentOf(endMs)).toISOString();
     const { verdict, ...bounds } = judgement;

@@ -26,7 +26,7 @@ import {
   type ChangeReason,
   type LastJudgement,
 } from './queries.ts';
-import { judge, step, windowsOf, type AlertState } from './rule.ts';
+import { judgeRule, nextState, windowsOf, type AlertState } from './rule.ts';
 
 export type EvaluateParts = {
   readonly db: Db;
@@ -77,8 +77,8 @@ async function evaluate({ db, hints, publicUrl }: EvaluateParts, row: AlertRow):
     lastMs,
   );
   const values = await readWindows(db, organizationId, rule, windowsOf(rule, endMs));
-  const judgement = { ...judge(rule, values, isCount(rule)), windowEnd: endMs };
-  const { next, change } = step(rule, stateOf(row), judgement, endMs);
+  const judgement = { ...judgeRule(rule, values, isCount(rule)), windowEnd: endMs };
+  const { next, change } = nextState(rule, stateOf(row), judgement, endMs);
   const following = new Date(endMs + hourMs);
   await inTransaction(db, async (tx) => {
     const saved = await saveAlert(tx, row, {

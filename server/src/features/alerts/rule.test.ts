@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge, newState, step, windowsOf, type AlertRule, type Judgement } from './rule.ts';
+import {
+  judgeRule,
+  newState,
+  nextState,
+  windowsOf,
+  type AlertRule,
+  type Judgement,
+} from './rule.ts';
 
 const base: AlertRule = {
   report: 'quality',
@@ -18,39 +25,39 @@ const counts = (...values: number[]) => values.map((value) => ({ value, base: nu
 
 test('a threshold is breached only beyond it, and too little data gives no result', () => {
   const verdict = (value: number | null, of: number) =>
-    judge(base, [{ value, base: of }], false).verdict;
+    judgeRule(base, [{ value, base: of }], false).verdict;
   assert.equal(verdict(0.05, 100), 'fine');
   assert.equal(verdict(0.051, 100), 'breached');
   assert.equal(verdict(0.9, 99), 'unknown');
   assert.equal(verdict(null, 100), 'unknown');
   const below = { ...base, metric: 'plays', condition: { type: 'below', threshold: 10 } } as const;
-  assert.equal(judge(below, counts(0), true).verdict, 'breached');
+  assert.equal(judgeRule(below, counts(0), true).verdict, 'breached');
 });
 
 test('a band is median ± width × 1.4826 × MAD', () => {
   const rule = { ...base, condition: { ...band, minChange: 0 } };
   // Median 101, distances 1, 1, 3, 99, so MAD is 2: half the width is 3.5 × 1.4826 × 2 = 10.3782.
   const history = [100, 102, 98, 200];
-  const { low, high } = judge(rule, counts(101, ...history), true);
+  const { low, high } = judgeRule(rule, counts(101, ...history), true);
   assert.ok(Math.abs((low ?? 0) - 90.6218) < 1e-9 && Math.abs((high ?? 0) - 111.3782) < 1e-9);
-  const verdict = (value: number) => judge(rule, counts(value, ...history), true).verdict;
+  const verdict = (value: number) => judgeRule(rule, counts(value, ...history), true).verdict;
   assert.deepEqual([90, 91, 111, 112].map(verdict), ['breached', 'fine', 'fine', 'breached']);
   const up = { ...rule, condition: { ...rule.condition, direction: 'above' } } as const;
-  assert.equal(judge(up, counts(0, ...history), true).verdict, 'fine');
+  assert.equal(judgeRule(up, counts(0, ...history), true).verdict, 'fine');
 });
 
 test('nearly equal weeks give a band of the minimum width', () => {
   const rule = { ...base, condition: band };
-  const { low, high } = judge(rule, rates(0.02, 0.02, 0.02, 0.02, 0.02), false);
+  const { low, high } = judgeRule(rule, rates(0.02, 0.02, 0.02, 0.02, 0.02), false);
   assert.ok(Math.abs((low ?? 0) - 0.018) < 1e-12 && Math.abs((high ?? 0) - 0.022) < 1e-12);
 });
 
 test('a band needs three weeks of data, and a count needs enough usual numbers', () => {
   const rule = { ...base, condition: band };
-  assert.equal(judge(rule, rates(0.5, 0.01, 0.01, null, null), false).verdict, 'unknown');
-  assert.equal(judge(rule, rates(0.5, 0.01, 0.01, 0.01, null), false).verdict, 'breached');
-  assert.equal(judge(rule, counts(900, 20, 20, 20, 20), true).verdict, 'unknown');
-  assert.equal(judge(rule, counts(0, 200, 200, 200, 200), true).verdict, 'breached');
+  assert.equal(judgeRule(rule, rates(0.5, 0.01, 0.01, null, null), false).verdict, 'unknown');
+  assert.equal(judgeRule(rule, rates(0.5, 0.01, 0.01, 0.01, null), false).verdict, 'breached');
+  assert.equal(judgeRule(rule, counts(900, 20, 20, 20, 20), true).verdict, 'unknown');
+  assert.equal(judgeRule(rule, counts(0, 200, 200, 200, 200), true).verdict, 'breached');
 });
 
 test('windows end with the hour, and previous windows are whole weeks before it', () => {
@@ -68,7 +75,7 @@ test('an alert opens once, is resolved by consecutive windows, and then cools do
       .map((letter, index) => {
         const verdict = ({ b: 'breached', f: 'fine' } as const)[letter] ?? 'unknown';
         const judgement: Judgement = { verdict, value: null, low: null, high: null };
-        const { next, change } = step(base, state, judgement, index * hourMs);
+        const { next, change } = nextState(base, state, judgement, index * hourMs);
         state = next;
         return change === null ? '-' : change[0];
       })

@@ -60,7 +60,7 @@ export function windowsOf({ windowHours, condition }: AlertRule, endMs: number) 
  * @param values of the windows of `windowsOf`
  * @param isCount whether the metric is a count
  */
-export function judge(
+export function judgeRule(
   { condition, minData }: AlertRule,
   [now = nothing, ...earlier]: readonly WindowValue[],
   isCount: boolean,
@@ -125,7 +125,7 @@ export const newState: AlertState = {
 export type Step = { readonly next: AlertState; readonly change: 'opened' | 'resolved' | null };
 
 /** The state after a judgement. @param atMs the end of the window */
-export function step(
+export function nextState(
   { resolveAfter, cooldownHours }: AlertRule,
   state: AlertState,
   { verdict }: Judgement,

@@ -13,7 +13,7 @@ export {
   type EngagementFollower,
 } from './projections/engagement/follower.ts';
 export type { SessionState } from './projections/engagement/session-state.ts';
-export { readLinks, readPeople, type People } from './projections/links/link-queries.ts';
+export { readLinks, readPeople, type UsersOfDevices } from './projections/links/link-queries.ts';
 export { selectMarks } from './projections/reactions/reaction-queries.ts';
 export { readFirstDays } from './reports/filtered-people.ts';
 export { bucketIndex, bucketsOf, readLocalNow, readPeriod, type Period } from './reports/period.ts';
@@ -43,7 +43,6 @@ export {
   type RunReport,
 } from './reports/runnable-reports.ts';
 export { audienceShare } from './totals/audience-share.ts';
-export { countLiveViewers } from './totals/live-viewers.ts';
 export { totalPlays } from './totals/totals-queries.ts';
 export { ItemTotalsReader, type ItemTotals } from './totals/item-totals.ts';
 export { viewedContentOf, type ViewState } from './projections/engagement/view-state.ts';
@@ -58,4 +57,7 @@ export {
 } from './statistics/viewer-key.ts';
 export { erasedKeys, viewerKeyOf, viewerKeys } from './statistics/viewer-keys.ts';
 
-export { selectExisting, type ContentKey } from './projections/engagement/counter-queries.ts';
+export {
+  selectExistingContent,
+  type ContentKey,
+} from './projections/engagement/counter-queries.ts';

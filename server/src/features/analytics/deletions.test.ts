@@ -10,8 +10,7 @@ import {
   expireProjections,
   purgeFromProjections,
 } from '../../platform/projections/upkeep.ts';
-import { countLiveViewers } from './analytics.ts';
-import { allProjections } from './projections/all-projections.ts';
+import { ownProjections } from './projections/all-projections.ts';
 import { stateTables } from './projections/engagement/state-queries.ts';
 import {
   append,
@@ -21,7 +20,7 @@ import {
   projectAll,
   readTables,
   waitForProjections,
-} from './projections/projector.fixture.ts';
+} from '../../../test/projections/projector.ts';
 import { startProjector } from '../../platform/projections/projector.ts';
 
 const { signal } = new AbortController();
@@ -62,7 +61,7 @@ async function openFilled(): Promise<Db> {
 }
 
 function erase(db: Db, of: string, userId: string): Promise<number> {
-  return eraseFromProjections(db, allProjections, { organizationId: of, userId });
+  return eraseFromProjections(db, ownProjections, { organizationId: of, userId });
 }
 
 async function rowsOf(db: Db, contentId: string): Promise<number> {
@@ -70,8 +69,7 @@ async function rowsOf(db: Db, contentId: string): Promise<number> {
     select (select count(*) from content_counter where content_id = ${contentId}::uuid)
       + (select count(*) from content_day where content_id = ${contentId}::uuid)
       + (select count(*) from viewer_set where content_id = ${contentId}::uuid)
-      + (select count(*) from reactor_set where content_id = ${contentId}::uuid)
-      + (select count(*) from live_viewer where content_id = ${contentId}::uuid) as rows
+      + (select count(*) from reactor_set where content_id = ${contentId}::uuid) as rows
   `.execute(db);
   return rows[0]?.rows ?? 0;
 }
@@ -89,11 +87,11 @@ describe('an item that is permanently deleted', () => {
     // These are logged but not yet projected when the item is deleted.
     await append(db, watching(gone, 'cem'));
     const items = [await deleteItem(db, gone), await deleteItem(db, stream)];
-    await purgeFromProjections(db, allProjections, items);
+    await purgeFromProjections(db, ownProjections, items);
     assert.equal(await rowsOf(db, gone), 0);
     await append(db, watching(gone, 'dan'));
     await projectAll(db);
-    await purgeFromProjections(db, allProjections, items);
+    await purgeFromProjections(db, ownProjections, items);
     assert.equal(await rowsOf(db, gone), 0);
     assert.equal(await rowsOf(db, stream), 0);
     assert.equal(await rowsOf(db, kept), before, 'the others keep theirs');
@@ -108,7 +106,7 @@ describe('an item that is permanently deleted', () => {
       db,
       log: silentLog,
       eventLog: openEventLog(db),
-      projections: allProjections,
+      projections: ownProjections,
     });
     atEnd(() => projector[Symbol.asyncDispose]());
     let items: Awaited<ReturnType<typeof deleteItem>>[] = [];
@@ -117,7 +115,7 @@ describe('an item that is permanently deleted', () => {
       projector.nudge();
       if (round !== 20) continue;
       items = [await deleteItem(db, gone)];
-      await purgeFromProjections(db, allProjections, items);
+      await purgeFromProjections(db, ownProjections, items);
     }
     await waitForProjections(db);
     assert.equal(items.length, 1);
@@ -135,8 +133,6 @@ describe('a viewer who is erased', () => {
       assert.equal(after[table]?.length, (before[table]?.length ?? 0) / 2, table);
     }
     assert.deepEqual(after['content_counter'], before['content_counter']);
-    const live = await countLiveViewers(db, organizationId, [stream]);
-    assert.equal(live.get(stream), 1);
     assert.equal(await erase(db, organizationId, 'ada'), 0);
     await sql`insert into organization (organization_id, name) values ('org_other', 'Other')`.execute(
       db,
@@ -150,7 +146,7 @@ describe('a viewer who is erased', () => {
       db,
       log: silentLog,
       eventLog: openEventLog(db),
-      projections: allProjections,
+      projections: ownProjections,
     });
     atEnd(() => projector[Symbol.asyncDispose]());
     await append(db, watching(kept, 'ada'));
@@ -168,29 +164,17 @@ describe('a viewer who is erased', () => {
   });
 });
 
-test('a live stream counts only viewers who watched it a moment ago', async () => {
-  const db = await openFilled();
-  await append(db, watching(stream, 'late', Date.now() - 50_000));
-  await projectAll(db);
-  const live = await countLiveViewers(db, organizationId, [stream, kept]);
-  assert.equal(live.get(stream), 2);
-  assert.ok((live.get(kept) ?? 0) === 0);
-  await sql`update live_viewer set last_at = now() - interval '6 minutes'`.execute(db);
-  await expireProjections(db, allProjections, signal);
-  assert.equal((await sql`select from live_viewer`.execute(db)).rows.length, 0);
-});
-
-test('hourly rows expire after 90 days; days, totals and younger rows stay', async () => {
+test('rows by hour go after 90 days; days, totals and what is younger stay', async () => {
   const db = await openFilled();
   const before = await readTables(db);
-  await expireProjections(db, allProjections, signal);
+  await expireProjections(db, ownProjections, signal);
   assert.deepEqual(await readTables(db), before);
   for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
     await sql`
       update ${sql.table(table)} set period = period - interval '91 days'
       where grain <> 'total'`.execute(db);
   }
-  await expireProjections(db, allProjections, signal);
+  await expireProjections(db, ownProjections, signal);
   const after = await readTables(db);
   for (const table of ['content_counter', 'audience_counter', 'viewer_set', 'quality_counter']) {
     const stay = before[table]?.filter((row) => !row.includes(',hour,'));

@@ -51,7 +51,6 @@ export const analytics = defineFeature({
     'viewer_link',
     'viewer_reaction',
     'reaction_counter',
-    'live_viewer',
     'minute_counter',
     'minute_viewer_set',
     'organization_people',

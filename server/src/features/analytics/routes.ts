@@ -1,4 +1,4 @@
-import { addContentRoutes } from './reports/content-routes.ts';
+import { addContentReportRoutes } from './reports/content-routes.ts';
 import { addDiscoveryRoutes } from './reports/discovery-routes.ts';
 import { addEngagementRoutes } from './reports/engagement-routes.ts';
 import { addHabitRoutes } from './reports/habit-routes.ts';
@@ -10,7 +10,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 /** The read API of analytics: `GET /v1/analytics/…`. */
 export function addAnalyticsRoutes(app: HttpApp, parts: ReportParts): void {
   addOverviewRoutes(app, parts);
-  addContentRoutes(app, parts);
+  addContentReportRoutes(app, parts);
   addEngagementRoutes(app, parts);
   addDiscoveryRoutes(app, parts);
   addHabitRoutes(app, parts);

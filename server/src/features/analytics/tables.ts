@@ -99,13 +99,6 @@ type ReactionCounterTable = {
   saves: Generated<number>;
 };
 
-type LiveViewerTable = {
-  organization_id: string;
-  content_id: string;
-  viewer_key: Buffer;
-  last_at: StoredTimestamp;
-};
-
 type MinuteCounterTable = {
   organization_id: string;
   minute: StoredTimestamp;
@@ -145,7 +138,6 @@ declare module '../../platform/database/tables.ts' {
     viewer_link: ViewerLinkTable;
     viewer_reaction: ViewerReactionTable;
     reaction_counter: ReactionCounterTable;
-    live_viewer: LiveViewerTable;
     minute_counter: MinuteCounterTable;
     minute_viewer_set: MinuteViewerSetTable;
     view_state_a: StateTable;

@@ -114,8 +114,3 @@ export function assetFolder(playbackId: string, assetId: string): string {
 export function assetIdOf(folder: string): string {
   return folder.slice(folder.indexOf('/') + 1 + folderPrefix.length);
 }
-
-/** Whether `<playbackId>/<name>` is an asset's folder rather than a processing attempt's. */
-export function isAssetFolder(folder: string): boolean {
-  return folder.slice(folder.indexOf('/') + 1).startsWith(folderPrefix);
-}

@@ -6,7 +6,7 @@ import { runCommand } from '../../../test/processes.ts';
 import { createItem, createOrganization } from '../../../test/seed.ts';
 import { send, startService, toUrl } from '../../../test/service.ts';
 import { sampleEvent } from '../../../test/event-samples.ts';
-import { createPerson } from '../people/people.fixture.ts';
+import { createPerson } from '../../../test/people/people.ts';
 
 const service = await startService();
 

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { startService } from '../../../test/service.ts';
 import { until } from '../../../test/waiting.ts';
 import { secretQuery } from '../../platform/http/secret-fields.ts';
-import { createPerson } from '../people/people.fixture.ts';
+import { createPerson } from '../../../test/people/people.ts';
 import { differencesOf, maxFields, maxTotalBytes } from './differences.ts';
 
 const service = await startService();

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { runCommand } from '../../../test/processes.ts';
 import { startReceiver } from '../../../test/receiver.ts';
 import { toUrl } from '../../../test/service.ts';
-import { allEnded, startWebhookService } from '../webhooks/webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../test/webhooks/webhooks.ts';
 
 const receiver = await startReceiver();
 const service = await startWebhookService({ REELFEED_EGRESS_ALLOW: receiver.allow });

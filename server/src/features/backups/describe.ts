@@ -2,7 +2,7 @@
 import type { Db } from '../../platform/database/database.ts';
 import type { Finding } from '../../platform/feature/finding.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
-import { listRuns, type RunKind, type RunStatus } from './queries.ts';
+import { listBackupRuns, type RunKind, type RunStatus } from './queries.ts';
 import type { BackupConfig } from './runs.ts';
 
 const subject = 'Backups';
@@ -14,7 +14,7 @@ export async function describeBackups(db: Db, config: BackupConfig): Promise<Fin
     const mend = 'Set REELFEED_BACKUP_TO to a folder on another disk or to s3://bucket/prefix.';
     return [{ subject, state: 'note', detail: 'automatic backups are off', mend }];
   }
-  const runs = await listRuns(db);
+  const runs = await listBackupRuns(db);
   const due: [RunKind, number][] = [['backup', config.backupEveryMs]];
   if (config.drillEveryMs > 0) due.push(['drill', config.drillEveryMs]);
   if (runs.some(({ kind }) => kind === 'archive') && config.recoveryWindowMs > 0) {

@@ -1,12 +1,12 @@
 /** Backup metrics for monitoring and the console's System page. */
 import type { Db } from '../../platform/database/database.ts';
 import type { Metrics } from '../../platform/metrics/metrics.ts';
-import { listRuns, type RunStatus } from './queries.ts';
+import { listBackupRuns, type RunStatus } from './queries.ts';
 import type { BackupConfig } from './runs.ts';
 
 export function collectBackupMetrics(metrics: Metrics, db: Db, config: BackupConfig): void {
   const isOn = config.backupTo !== null;
-  const runs = async () => (isOn ? listRuns(db) : []);
+  const runs = async () => (isOn ? listBackupRuns(db) : []);
   const times = async (of: (run: RunStatus) => Date | null) =>
     (await runs()).flatMap((run) => {
       const at = of(run);

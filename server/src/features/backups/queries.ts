@@ -12,7 +12,7 @@ export type RunStatus = {
   facts: Readonly<Record<string, unknown>>;
 };
 
-export async function listRuns(db: Db): Promise<RunStatus[]> {
+export async function listBackupRuns(db: Db): Promise<RunStatus[]> {
   const { rows } = await sql<RunStatus>`
     select kind, started_at as "startedAt", succeeded_at as "succeededAt",
       failed_at as "failedAt", failure, facts

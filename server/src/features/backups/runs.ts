@@ -15,7 +15,7 @@ import type { SettingValues } from '../../platform/settings/settings.ts';
 import { version } from '../../version.ts';
 import type { EmbeddedServer, LogArchive } from './log-archive.ts';
 import {
-  listRuns,
+  listBackupRuns,
   recordBegin,
   recordFailure,
   recordSuccess,
@@ -93,7 +93,7 @@ export class BackupRuns {
   async drill(signal: AbortSignal): Promise<void> {
     const { drillEveryMs } = this.#config;
     const { db, installation, log } = this.#parts;
-    const runs = await listRuns(db);
+    const runs = await listBackupRuns(db);
     const hasBackup = runs.some(
       ({ kind, succeededAt }) => kind === 'backup' && succeededAt !== null,
     );
@@ -121,7 +121,7 @@ export class BackupRuns {
     signal: AbortSignal,
     work: (repository: Repository) => Promise<Readonly<Record<string, unknown>>>,
   ): Promise<void> {
-    const run = (await listRuns(this.#parts.db)).find((one) => one.kind === kind);
+    const run = (await listBackupRuns(this.#parts.db)).find((one) => one.kind === kind);
     if (!isDue(run, everyMs)) return;
     await recordBegin(this.#parts.db, kind);
     await this.#recorded(kind, signal, work);

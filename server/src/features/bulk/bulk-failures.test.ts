@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createItem, createItems, createOrganization, query } from '../../../test/seed.ts';
 import { send } from '../../../test/service.ts';
-import { notFound, startBulkService, unknownId } from './bulk.fixture.ts';
+import { notFound, startBulkService, unknownId } from '../../../test/bulk/bulk.ts';
 
 const service = await startBulkService();
 const { bulk, item } = service;

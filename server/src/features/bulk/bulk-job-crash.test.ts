@@ -8,13 +8,18 @@ import { openTestDatabase, silentLog } from '../../../test/database.ts';
 import { eventually } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { changes, insertItems, insertOrganization, startWorkers } from './bulk-job.fixture.ts';
+import {
+  changes,
+  insertItems,
+  insertOrganization,
+  startWorkers,
+} from '../../../test/bulk/bulk-job.ts';
 import { createBulkJob, getBulkJob } from './bulk-job.ts';
 import { scaled } from '../../../test/scale.ts';
 import { pause } from '../../../test/waiting.ts';
 
 const { db, connection } = await openTestDatabase();
-const script = fileURLToPath(new URL('./worker-process.fixture.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../../test/bulk/worker-process.ts', import.meta.url));
 const children = new Set<ChildProcess>();
 after(() => {
   for (const child of children) child.kill('SIGKILL');

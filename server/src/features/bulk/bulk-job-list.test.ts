@@ -9,7 +9,7 @@ import {
   insertOrganization,
   startBulkJobService,
   startWorkers,
-} from './bulk-job.fixture.ts';
+} from '../../../test/bulk/bulk-job.ts';
 import { createBulkJob, getBulkJob, runBulkJob } from './bulk-job.ts';
 
 const service = await startBulkJobService();

@@ -10,7 +10,7 @@ import {
   insertOrganization,
   startBulkJobService,
   startWorkers,
-} from './bulk-job.fixture.ts';
+} from '../../../test/bulk/bulk-job.ts';
 import { cancelBulkJob, createBulkJob, getBulkJob, runBulkJob } from './bulk-job.ts';
 
 const service = await startBulkJobService();

@@ -40,13 +40,13 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { enqueue } from '../../platform/queue/queue.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { toItemChange, type ItemChange } from '../content/content.ts';
+import { toItemChange, type ItemChange } from '../content/item-sets/item-sets.ts';
 import {
   countMatches,
   countProcessing,
   endJob,
   findJob,
-  insertJob,
+  insertBulkJob,
   lockJob,
   removeChunks,
   sampleMatches,
@@ -95,7 +95,7 @@ export async function createBulkJob(
   }
   const jobId = newTypeId('job');
   const request = { operation, filter, changes: update ?? null };
-  const row = await insertJob(tx, organizationId, jobId, request);
+  const row = await insertBulkJob(tx, organizationId, jobId, request);
   if (row.total_items === 0) return completeJob(tx, organizationId, jobId);
   await enqueueBulkJob(tx, organizationId, jobId);
   return row;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { createItem, createItems, createReadyItems, query } from '../../../test/seed.ts';
-import { notFound, startBulkService, unknownId } from './bulk.fixture.ts';
+import { notFound, startBulkService, unknownId } from '../../../test/bulk/bulk.ts';
 
 const service = await startBulkService();
 const { bulk, item } = service;

@@ -11,12 +11,12 @@ import { refuseBadText } from '../../platform/http/text-rules.ts';
 import { validationError } from '../../platform/http/validation-error.ts';
 import { compileBody } from '../../platform/http/validation.ts';
 import { parseContentId, type OrganizationId } from '../../platform/values/ids.ts';
+import { type Patch } from '../content/content.ts';
 import {
   toItemChange,
   type ItemChange,
-  type Patch,
   type RequestedItem,
-} from '../content/content.ts';
+} from '../content/item-sets/item-sets.ts';
 import { askFor, AllowanceRefusal, type Allowance } from './allowance.ts';
 import {
   changeItems,

@@ -15,7 +15,7 @@ import {
   updateApplied,
   type ItemChange,
   type RequestedItem,
-} from '../content/content.ts';
+} from '../content/item-sets/item-sets.ts';
 
 export type ItemResult = {
   id: string;

@@ -9,7 +9,7 @@ import { inBatches } from '../../platform/database/batches.ts';
 import type { BulkJobId, OrganizationId } from '../../platform/values/ids.ts';
 import { sleep } from '../../platform/async/lifecycle.ts';
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
-import { ensureStatistics } from '../content/content.ts';
+import { ensureStatistics } from '../content/item-sets/item-sets.ts';
 import { completeJob, enqueueBulkJob, readJobChange, runBulkJob } from './bulk-job.ts';
 import { changeChunk, deleteChunk } from './change-queries.ts';
 import { lockJob, pruneJobs } from './queries.ts';

@@ -7,7 +7,7 @@ import type { Db, Tx } from '../../platform/database/database.ts';
 import { isBehind, type KeysetPage } from '../../platform/database/keyset.ts';
 import type { BulkJobOperation, BulkJobStatus } from './tables.ts';
 import type { BulkJobId, OrganizationId } from '../../platform/values/ids.ts';
-import { matchingItems } from '../content/content.ts';
+import { matchingItems } from '../content/item-sets/item-sets.ts';
 import type { BulkJobFilter, BulkJobUpdate } from './schemas.ts';
 
 type Filter = Static<typeof BulkJobFilter>;
@@ -86,7 +86,7 @@ const chunkItems = 500;
  * about as long as counting a million items. `row_number()` with `group by` sorted them all first,
  * and one row per item wrote ten times as much.
  */
-export async function insertJob(
+export async function insertBulkJob(
   tx: Tx,
   organizationId: OrganizationId,
   jobId: BulkJobId,

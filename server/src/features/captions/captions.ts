@@ -11,7 +11,12 @@ import { newContentId, parseContentId, type OrganizationId } from '../../platfor
 import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { addAsset, assetFolder, expectFiles, removeAsset } from '../assets/assets.ts';
-import { lockOrThrow, type ItemRow, type LockedItem } from '../content/content.ts';
+import {
+  contentTraits,
+  lockItemOrThrow,
+  type ItemRow,
+  type LockedItem,
+} from '../content/content.ts';
 import { uploadErrors, type SmallForm } from '../uploads/uploads.ts';
 import { readCues, subtitlePlaylist, toWebVtt, type Cue } from './cues.ts';
 import { decodeCaptions } from './encoding.ts';
@@ -124,11 +129,11 @@ export async function removeCaption(
 }
 
 async function lockVideo(tx: Tx, organizationId: OrganizationId, id: string): Promise<LockedItem> {
-  return requireVideo(await lockOrThrow(tx, organizationId, id));
+  return requireVideo(await lockItemOrThrow(tx, organizationId, id));
 }
 
 /** @throws {ApiError} CONFLICT */
 export function requireVideo<Row extends ItemRow>(row: Row): Row {
-  if (row.content_type === 'video' || row.content_type === 'live_stream') return row;
+  if (contentTraits[row.content_type].hasOwnStream) return row;
   throw new ApiError('CONFLICT', { message: `A ${row.content_type} cannot have captions.` });
 }

@@ -17,7 +17,7 @@ import {
   findEntries,
   findItems,
   getItem,
-  lockOrThrow,
+  lockItemOrThrow,
   removeEntry,
   setEntryOrder,
   type CarouselEntry,
@@ -194,7 +194,7 @@ async function lockCarousel(
   id: string,
   type: ContentType,
 ): Promise<LockedItem> {
-  return requireType(await lockOrThrow(tx, organizationId, id), type);
+  return requireType(await lockItemOrThrow(tx, organizationId, id), type);
 }
 
 function requireType<Row extends ItemRow>(row: Row, type: ContentType): Row {

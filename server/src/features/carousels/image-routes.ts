@@ -9,7 +9,7 @@ import { imageForm, nameFiles, untilGone } from '../images/images.ts';
 import { discardRest } from '../uploads/uploads.ts';
 import { addImage, orderImages, removeImage, requireImageRoom } from './carousels.ts';
 import { maxAltTextLength, receiveImage } from './receive-image.ts';
-import { config, tags, type CarouselRouteParts } from './route-parts.ts';
+import { carouselConfig, carouselTags, type CarouselRouteParts } from './route-parts.ts';
 import { ImageOrder, ImageParams, Removed } from './schemas.ts';
 
 export function addImageRoutes(app: HttpApp, parts: CarouselRouteParts): void {
@@ -30,7 +30,7 @@ function addImageRoute(app: HttpApp, parts: CarouselRouteParts): void {
         description:
           'The image is rotated upright, scaled, and stored without its metadata. A carousel has at most 10 images. ' +
           'Decoding capacity is shared fairly between organizations. If too many images are waiting, the response is 503 with Retry-After.',
-        tags,
+        tags: carouselTags,
         consumes: ['multipart/form-data'],
         params: IdParams,
         response: answers({ 201: Envelope(CarouselImage) }),
@@ -71,11 +71,11 @@ function addImageChangeRoutes(app: HttpApp, parts: CarouselRouteParts): void {
   app.put(
     '/v1/content/:id/images/order',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'orderCarouselImages',
         summary: 'Reorder the images of an image carousel',
-        tags,
+        tags: carouselTags,
         params: IdParams,
         body: ImageOrder,
         response: answers({ 200: Envelope(Type.Array(CarouselImage)) }),
@@ -95,11 +95,11 @@ function addImageChangeRoutes(app: HttpApp, parts: CarouselRouteParts): void {
   app.delete(
     '/v1/content/:id/images/:imageId',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'removeCarouselImage',
         summary: 'Remove an image from an image carousel',
-        tags,
+        tags: carouselTags,
         params: ImageParams,
         response: answers({ 200: Removed }),
       },

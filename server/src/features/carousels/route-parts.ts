@@ -11,5 +11,5 @@ export type CarouselRouteParts = ImageParts & {
   onChange: () => void;
 };
 
-export const tags = ['Carousels'];
-export const config = { access: 'secret' as const };
+export const carouselTags = ['Carousels'];
+export const carouselConfig = { access: 'secret' as const };

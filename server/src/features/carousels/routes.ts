@@ -9,7 +9,7 @@ import {
   presentItem,
 } from '../content/content.ts';
 import { addImageRoutes } from './image-routes.ts';
-import { config, tags, type CarouselRouteParts } from './route-parts.ts';
+import { carouselConfig, carouselTags, type CarouselRouteParts } from './route-parts.ts';
 import { addVideoRoutes } from './video-routes.ts';
 
 export function addCarouselRoutes(app: HttpApp, parts: CarouselRouteParts): void {
@@ -22,14 +22,14 @@ function addCreateRoute(app: HttpApp, { mutations, urls, onChange }: CarouselRou
   app.post(
     '/v1/content',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'createCarousel',
         summary: 'Create an image carousel or a video carousel',
         description:
           'The carousel is ready immediately. It appears in the feed once it contains an image, or a video that is ' +
           'itself in the feed.',
-        tags,
+        tags: carouselTags,
         body: NewCarousel,
         response: answers({ 201: Envelope(ContentItem) }),
       },

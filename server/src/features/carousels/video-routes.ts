@@ -6,7 +6,7 @@ import { principalOf } from '../../platform/http/principal.ts';
 import { answers, Envelope, IdParams } from '../../platform/http/schemas.ts';
 import { findEntries, getItem } from '../content/content.ts';
 import { addVideos, orderVideos, removeVideo } from './carousels.ts';
-import { config, tags, type CarouselRouteParts } from './route-parts.ts';
+import { carouselConfig, carouselTags, type CarouselRouteParts } from './route-parts.ts';
 import { AddVideos, Entry, EntryParams, Removed, VideoOrder } from './schemas.ts';
 
 const response = answers({ 200: Envelope(Type.Array(Entry)) });
@@ -17,11 +17,11 @@ export function addVideoRoutes(app: HttpApp, parts: CarouselRouteParts): void {
   app.get(
     '/v1/content/:id/videos',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'listCarouselVideos',
         summary: 'List the entries of a video carousel',
-        tags,
+        tags: carouselTags,
         params: IdParams,
         response,
       },
@@ -35,13 +35,13 @@ export function addVideoRoutes(app: HttpApp, parts: CarouselRouteParts): void {
   app.post(
     '/v1/content/:id/videos',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'addCarouselVideos',
         summary: 'Add videos to a video carousel',
         description:
           'Accepts ready videos without repetition. A carousel has at most 10 entries. Returns all entries in order.',
-        tags,
+        tags: carouselTags,
         params: IdParams,
         body: AddVideos,
         response: answers({ 201: Envelope(Type.Array(Entry)) }),
@@ -68,11 +68,11 @@ function addVideoChangeRoutes(app: HttpApp, { mutations, onChange }: CarouselRou
   app.put(
     '/v1/content/:id/videos/order',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'orderCarouselVideos',
         summary: 'Reorder the videos of a video carousel',
-        tags,
+        tags: carouselTags,
         params: IdParams,
         body: VideoOrder,
         response,
@@ -91,11 +91,11 @@ function addVideoChangeRoutes(app: HttpApp, { mutations, onChange }: CarouselRou
   app.delete(
     '/v1/content/:id/videos/:entryId',
     {
-      config,
+      config: carouselConfig,
       schema: {
         operationId: 'removeCarouselVideo',
         summary: 'Remove a video from a video carousel',
-        tags,
+        tags: carouselTags,
         params: EntryParams,
         response: answers({ 200: Removed }),
       },

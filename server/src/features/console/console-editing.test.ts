@@ -11,7 +11,12 @@ import { before, test } from 'node:test';
 import { mediaSample } from '../../../test/media-samples.ts';
 import { createReadyItems } from '../../../test/seed.ts';
 import { eventually } from '../../../test/service.ts';
-import { startConsole, takePictures, type ConsolePage, type Hand } from './console.fixture.ts';
+import {
+  startConsole,
+  takePictures,
+  type ConsolePage,
+  type Hand,
+} from '../../../test/console/console.ts';
 
 const started = await startConsole();
 const { options } = started;

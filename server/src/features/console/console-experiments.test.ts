@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { eventually, send, type Reply } from '../../../test/service.ts';
-import { startConsole, type ConsolePage } from './console.fixture.ts';
+import { startConsole, type ConsolePage } from '../../../test/console/console.ts';
 
 const started = await startConsole();
 const { options } = started;

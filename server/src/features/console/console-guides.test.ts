@@ -8,7 +8,7 @@ import { before, test } from 'node:test';
 import { readyItem } from '../../../test/media.ts';
 import { query } from '../../../test/seed.ts';
 import { eventually } from '../../../test/service.ts';
-import { startConsole, type ConsolePage } from './console.fixture.ts';
+import { startConsole, type ConsolePage } from '../../../test/console/console.ts';
 
 type Step =
   | { readonly verb: 'open'; readonly name: string }

@@ -8,7 +8,12 @@ import type { Locator } from 'playwright-core';
 import { sampleEvent } from '../../../test/event-samples.ts';
 import { createItem } from '../../../test/seed.ts';
 import { eventually } from '../../../test/service.ts';
-import { startConsole, takePictures, type ConsolePage, type Hand } from './console.fixture.ts';
+import {
+  startConsole,
+  takePictures,
+  type ConsolePage,
+  type Hand,
+} from '../../../test/console/console.ts';
 
 const started = await startConsole();
 const { options } = started;

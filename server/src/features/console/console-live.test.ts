@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { until } from '../../../test/waiting.ts';
 import { freePort, publish } from '../../../test/live-publisher.ts';
-import { startConsole, type ConsolePage } from './console.fixture.ts';
+import { startConsole, type ConsolePage } from '../../../test/console/console.ts';
 
 const port = await freePort();
 const started = await startConsole({

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { query } from '../../../test/seed.ts';
 import { eventually, send, type Reply } from '../../../test/service.ts';
-import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
+import { startConsole, type ConsolePage, type Hand } from '../../../test/console/console.ts';
 
 const started = await startConsole({
   REELFEED_EXPERIMENT_MIN_DAYS: '0',

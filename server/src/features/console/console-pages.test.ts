@@ -16,8 +16,8 @@ import { startReceiver } from '../../../test/receiver.ts';
 import { scaled } from '../../../test/scale.ts';
 import { createItem, createReadyItems } from '../../../test/seed.ts';
 import { eventually } from '../../../test/service.ts';
-import { axeProblems, loadAxe } from './console-axe.fixture.ts';
-import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
+import { axeProblems, loadAxe } from '../../../test/console/console-axe.ts';
+import { startConsole, type ConsolePage, type Hand } from '../../../test/console/console.ts';
 
 /** The first delivery of each webhook fails, to show what a failure looks like. */
 const delivered = new Set<string>();

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { createItem, createOrganization } from '../../../test/seed.ts';
 import { eventually, freePort, startService } from '../../../test/service.ts';
-import { startConsole, takePictures, type ConsolePage } from './console.fixture.ts';
+import { startConsole, takePictures, type ConsolePage } from '../../../test/console/console.ts';
 
 const port = String(await freePort());
 const started = await startConsole({ PORT: port });

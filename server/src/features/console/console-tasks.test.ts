@@ -19,7 +19,7 @@ import { scaled } from '../../../test/scale.ts';
 import { eventually } from '../../../test/service.ts';
 import { until } from '../../../test/waiting.ts';
 import { openDatabase } from '../../platform/database/database.ts';
-import { startConsole, type ConsolePage, type Hand } from './console.fixture.ts';
+import { startConsole, type ConsolePage, type Hand } from '../../../test/console/console.ts';
 
 let isBroken = true;
 const receiver = await startReceiver(() => (_request, response) => {

@@ -7,7 +7,7 @@ import { query } from '../../../test/seed.ts';
 import { eventually, send, startService } from '../../../test/service.ts';
 import { inTransaction, openDatabase } from '../../platform/database/database.ts';
 import { createVault, loadEncryptionKey } from '../../platform/secrets/vault.ts';
-import { deleteExpiredSessions } from './queries.ts';
+import { deleteExpiredConsoleSessions } from './queries.ts';
 import { pause } from '../../../test/waiting.ts';
 
 const service = await startService();
@@ -116,7 +116,7 @@ test('a session ends after twelve hours, or when a key has a hundred later ones,
     poolSize: 1,
     log: silentLog,
   });
-  const swept = await inTransaction(database.db, (tx) => deleteExpiredSessions(tx, 1_000));
+  const swept = await inTransaction(database.db, (tx) => deleteExpiredConsoleSessions(tx, 1_000));
   assert.equal(swept, 100);
 });
 

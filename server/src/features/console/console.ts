@@ -20,12 +20,12 @@ import type { KeyPrincipal } from '../../platform/http/principal.ts';
 import { newTypeId } from '../../platform/values/ids.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
 import {
-  deleteExpiredSessions,
-  deleteSession,
-  endOldestSessions,
-  insertSession,
+  deleteExpiredConsoleSessions,
+  deleteConsoleSession,
+  endOldestConsoleSessions,
+  insertConsoleSession,
   touchSession,
-  type SessionId,
+  type ConsoleSessionId,
 } from './queries.ts';
 
 const cookieName = 'reelfeed_console';
@@ -65,7 +65,7 @@ export type ConsoleSessions = {
   prune(signal: AbortSignal): Promise<void>;
 };
 
-type Cookie = { readonly sessionId: SessionId; readonly secretKey: string };
+type Cookie = { readonly sessionId: ConsoleSessionId; readonly secretKey: string };
 
 export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
   /** Whether sessions are active, cached for a few seconds. */
@@ -86,8 +86,8 @@ export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
       const sessionId = newTypeId('ses');
       const session = { sessionId, organizationId, keyId, seconds: sessionSeconds };
       await inTransaction(db, async (tx) => {
-        await insertSession(tx, session);
-        await endOldestSessions(tx, session, maxSessionsOfKey);
+        await insertConsoleSession(tx, session);
+        await endOldestConsoleSessions(tx, session, maxSessionsOfKey);
       });
       const sealed = vault.seal(JSON.stringify({ sessionId, secretKey }), sealContext);
       return setCookie(sealed.toString('base64url'), sessionSeconds, secure);
@@ -95,7 +95,7 @@ export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
     async end(request) {
       const cookie = readCookie(vault, request);
       if (cookie !== null) {
-        await inTransaction(db, (tx) => deleteSession(tx, cookie.sessionId));
+        await inTransaction(db, (tx) => deleteConsoleSession(tx, cookie.sessionId));
         known.set(cookie.sessionId, Promise.resolve(false));
       }
       return setCookie('', 0, false);
@@ -106,7 +106,9 @@ export function createConsoleSessions(db: Db, vault: Vault): ConsoleSessions {
       return cookie.secretKey;
     },
     async prune(signal) {
-      await inBatches(db, deletedAtOnce, signal, (tx) => deleteExpiredSessions(tx, deletedAtOnce));
+      await inBatches(db, deletedAtOnce, signal, (tx) =>
+        deleteExpiredConsoleSessions(tx, deletedAtOnce),
+      );
     },
   };
 }

@@ -2,16 +2,16 @@ import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ApiKeyId, OrganizationId, TypeId } from '../../platform/values/ids.ts';
 
-export type SessionId = TypeId<'ses'>;
+export type ConsoleSessionId = TypeId<'ses'>;
 
 type NewSession = {
-  readonly sessionId: SessionId;
+  readonly sessionId: ConsoleSessionId;
   readonly organizationId: OrganizationId;
   readonly keyId: ApiKeyId;
   readonly seconds: number;
 };
 
-export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
+export async function insertConsoleSession(tx: Tx, session: NewSession): Promise<void> {
   await sql`
     insert into console_session (session_id, organization_id, api_key_id, expires_at)
     values (${session.sessionId}, ${session.organizationId}, ${session.keyId},
@@ -19,7 +19,7 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
 }
 
 /** Ends a key's oldest sessions, leaving at most `limit`. */
-export async function endOldestSessions(
+export async function endOldestConsoleSessions(
   tx: Tx,
   { organizationId, keyId }: NewSession,
   limit: number,
@@ -42,12 +42,12 @@ export async function touchSession(db: Db, sessionId: string): Promise<boolean> 
   return rows.length > 0;
 }
 
-export async function deleteSession(tx: Tx, sessionId: string): Promise<void> {
+export async function deleteConsoleSession(tx: Tx, sessionId: string): Promise<void> {
   await sql`delete from console_session where session_id = ${sessionId}`.execute(tx);
 }
 
 /** Deletes at most `limit` expired sessions. Returns how many. */
-export async function deleteExpiredSessions(tx: Tx, limit: number): Promise<number> {
+export async function deleteExpiredConsoleSessions(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from console_session where session_id in (
       select session_id from console_session where expires_at <= now()

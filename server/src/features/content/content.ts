@@ -1,13 +1,14 @@
 /**
- * Content items: metadata, publication, archiving. This feature owns the table; all other features
- * access items through this file.
+ * Content items: metadata, publication, archiving. This feature owns the table. Other features
+ * access single items through this file, their media through `item-media/item-media.ts`, many items
+ * at once through `item-sets/item-sets.ts`, and the items of the feed through
+ * `feed-items/feed-items.ts`.
  *
- * States and transitions are in `transitions.ts`, changes in `item-change.ts` and
- * `change-parts.ts`. An archived item is invisible to clients: its id returns NOT_FOUND.
+ * An archived item is invisible to clients: its id returns NOT_FOUND.
  */
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { brokenConstraint } from '../../platform/database/database-errors.ts';
-import type { ContentType } from './tables.ts';
+import type { ContentType } from './content-types.ts';
 import { ApiError, fieldError } from '../../platform/http/errors.ts';
 import {
   newContentId,
@@ -16,9 +17,9 @@ import {
   type ContentId,
   type OrganizationId,
 } from '../../platform/values/ids.ts';
-import { noSuchItemMessage } from './change-parts.ts';
+import { noSuchItemMessage } from './item-sets/change-parts.ts';
 import { matchesEntityTag, type ItemRow } from './item.ts';
-import { toItemChange } from './item-change.ts';
+import { toItemChange } from './item-sets/item-change.ts';
 import {
   checkSchedule,
   mergeCustomMetadata,
@@ -37,105 +38,34 @@ import {
 } from './queries.ts';
 import { archiveItem, restoreItem } from './archive.ts';
 
-export { announced } from './announcements.ts';
-export { deleteApplied, lockAndJudge, updateApplied } from './change-parts.ts';
-export { matchingItems, type ContentFilter } from './filter.ts';
-
 export { contentErrors } from './errors.ts';
-export type { AssetKind, AssetState, ContentType, StoredAsset, Visibility } from './tables.ts';
+export { contentTraits, contentTypes, type ContentType } from './content-types.ts';
+export type { AssetKind, AssetState, StoredAsset, Visibility } from './tables.ts';
 export {
   addEntries,
-  findCarouselVideos,
   findEntries,
   removeEntry,
   setEntryOrder,
   type CarouselEntry,
 } from './carousel-entries.ts';
-export {
-  isInFeed,
-  isPlayable,
-  readFeedChanges,
-  readFeedItems,
-  type ChangePosition,
-  type FeedItemRow,
-} from './feed-items.ts';
-export {
-  countPurges,
-  findPending,
-  forgetPurged,
-  listPurges,
-  markPurged,
-  type DeletedItem,
-  type PendingPosition,
-  type PurgeRow,
-  type PurgeStatus,
-} from './deleted-items.ts';
-export { listForExport, type ExportedItem } from './export-queries.ts';
-export {
-  entityTag,
-  presentCaptions,
-  presentImages,
-  presentItem,
-  presentPublicItem,
-} from './item.ts';
-export type { DerivedMedia, Item, ItemRow, MediaUrls } from './item.ts';
-export {
-  mergeMetadataOf,
-  toItemChange,
-  type ItemChange,
-  type RequestedItem,
-} from './item-change.ts';
+export { entityTag, presentCaptions, presentImages, presentItem } from './item.ts';
+export type { DerivedMedia, PresentedItem, ItemRow, MediaUrls } from './item.ts';
 export type { Metadata, Patch } from './metadata.ts';
 export {
-  ensureStatistics,
   findItemByExternalId,
   findItems,
-  findPlaybackRules,
   isPresent,
   contentItems,
   selectExisting,
   setAssets,
   type LockedItem,
-  type PlaybackRules,
 } from './queries.ts';
-export { coverOf, makeCover, requirePicture, setThumbnailTime } from './cover.ts';
-export { setLanguage } from './language.ts';
-export {
-  liveFolderOf,
-  markLive,
-  markLiveThumbnail,
-  markRecorded,
-  type LiveMedia,
-} from './live-items.ts';
-export {
-  findMediaSource,
-  findUnnamedSources,
-  lockEvenArchived,
-  lockMedia,
-  setSource,
-  type MediaSource,
-} from './sources.ts';
-export {
-  failWithoutSource,
-  markFailed,
-  markComplete,
-  markIncomplete,
-  markPendingAgain,
-  markPlayable,
-  markProcessing,
-  markReady,
-  recordProgress,
-  recordTransfer,
-  type FailedItem,
-} from './transitions.ts';
 export {
   ContentItem,
-  publicItemFields,
   CaptionTrack,
   DerivedMediaFields,
   CarouselImage,
   ContentPatch,
-  contentTypes,
   NewCarousel,
   NewContentMetadata,
   publishStatuses,
@@ -238,7 +168,7 @@ export async function patchItem(
   patch: Patch,
   { ifMatch }: PatchOptions,
 ): Promise<ItemRow> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   checkPrecondition(row, ifMatch);
   const change = toItemChange(patch);
   if (change.customMetadata !== undefined) {
@@ -258,13 +188,13 @@ export async function archive(
   id: string,
   { ifMatch }: PatchOptions,
 ): Promise<void> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   checkPrecondition(row, ifMatch);
   await archiveItem(tx, organizationId, row.content_id as ContentId);
 }
 
 /** @throws {ApiError} NOT_FOUND if the item is not archived or can no longer be restored */
-export async function restore(
+export async function restoreItemOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
   id: string,
@@ -284,7 +214,7 @@ export async function lockForRetry(
   organizationId: OrganizationId,
   id: string,
 ): Promise<LockedItem> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   const isIncomplete = row.upload_status === 'ready' && row.error_code !== null;
   if (row.upload_status !== 'error' && !isIncomplete) {
     throw new ApiError('CONFLICT', {
@@ -298,7 +228,7 @@ export async function lockForRetry(
  * Locks an item that is not archived.
  * @throws {ApiError} NOT_FOUND
  */
-export async function lockOrThrow(
+export async function lockItemOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
   id: string,

@@ -8,7 +8,7 @@ import { setting } from '../../platform/settings/settings.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { hourMs } from '../../platform/values/time.ts';
 import { contentChanged, contentErrors, type MediaUrls } from './content.ts';
-import { makeCover } from './cover.ts';
+import { makeCover } from './item-media/cover.ts';
 import { cleanUpArchived } from './maintenance.ts';
 import { addContentRoutes } from './routes.ts';
 

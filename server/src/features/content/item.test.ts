@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { coverOf, requirePicture } from './cover.ts';
-import { itemRow, urls } from './item-row.fixture.ts';
+import { coverOf, requirePicture } from './item-media/cover.ts';
+import { itemRow, urls } from '../../../test/content/item-row.ts';
 import {
   entityTag,
   matchesEntityTag,

@@ -71,7 +71,7 @@ export type MediaUrls = {
 };
 
 /** An item as the API returns it; every field is present, whatever the type. */
-export type Item = ReturnType<typeof presentItem>;
+export type PresentedItem = ReturnType<typeof presentItem>;
 
 export function presentItem(row: ItemRow, urls: MediaUrls) {
   return {

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { matchingItems, type ContentFilter } from './filter.ts';
+import { matchingItems, type ContentFilter } from './item-sets/filter.ts';
 
 const maxCounts = 2_000;
 /** An older count would require checking a long range. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Static } from 'typebox';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { matchingItems, type ContentFilter, type ContentQuery } from './filter.ts';
+import { matchingItems, type ContentFilter, type ContentQuery } from './item-sets/filter.ts';
 import { itemColumns, type ItemRow } from './item.ts';
 import type { ContentListQuery } from './schemas.ts';
 

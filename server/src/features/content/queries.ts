@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import type { ContentType, PublishStatus, StoredAsset, Visibility } from './tables.ts';
+import { contentTraits, type ContentType } from './content-types.ts';
+import type { PublishStatus, StoredAsset } from './tables.ts';
 import type { ContentId, OrganizationId } from '../../platform/values/ids.ts';
 import { organizationSetting } from '../organizations/organizations.ts';
-import { lockAndJudge, updateApplied, type ChangeProblem } from './change-parts.ts';
+import { lockAndJudge, updateApplied, type ChangeProblem } from './item-sets/change-parts.ts';
 import { contentErrors } from './errors.ts';
 import { itemColumns, type ItemRow } from './item.ts';
-import type { ItemChange } from './item-change.ts';
+import type { ItemChange } from './item-sets/item-change.ts';
 import type { MetadataColumns } from './metadata.ts';
 import { archivedLimit } from './archive.ts';
-import { liveFolderOf } from './live-items.ts';
 import { touched } from './touched.ts';
 
 export type NewItem = {
@@ -44,7 +44,7 @@ export async function insertItem(tx: Tx, item: NewItem): Promise<ItemRow> {
       auto_scroll_interval_seconds: columns.auto_scroll_interval_seconds ?? null,
       external_id: columns.external_id ?? null,
       article_url: columns.article_url ?? null,
-      ...(item.contentType === 'video' || item.contentType === 'live_stream'
+      ...(contentTraits[item.contentType].hasOwnStream
         ? { video_quality: columns.video_quality ?? 'basic' }
         : {
             video_quality: null,
@@ -243,45 +243,6 @@ export async function changeItem(
     : undefined;
   const error = problem === 'CONTENT_NOT_READY' ? contentErrors.CONTENT_NOT_READY : problem;
   throw new ApiError(error, { message, ...(details !== undefined && { details }) });
-}
-
-export type PlaybackRules = {
-  visibility: Visibility;
-  isProtected: boolean;
-  /** Only ready captions. */
-  captions: StoredAsset[];
-  /** Storage prefix from which the item plays, or null if it cannot be played yet. */
-  mediaPrefix: string | null;
-  /** Whether the files are still being added to. */
-  isGrowing: boolean;
-  /** The item's folders below `media/`; files in other folders are not served. */
-  folders: ReadonlySet<string>;
-};
-
-/** Access rules for the files of a playback id, or null if the item is gone or archived. */
-export async function findPlaybackRules(db: Db, playbackId: string): Promise<PlaybackRules | null> {
-  const row = await db
-    .selectFrom('content')
-    .select(['visibility', 'protected', 'content_type', 'assets', 'media_prefix', 'upload_status'])
-    .where('playback_id', '=', playbackId)
-    .where('archived_at', 'is', null)
-    .executeTakeFirst();
-  if (row === undefined) return null;
-  const isCaption = ({ kind, state }: StoredAsset) => kind === 'caption' && state === 'ready';
-  return {
-    visibility: row.visibility,
-    isProtected: row.protected,
-    captions: row.assets.filter(isCaption),
-    mediaPrefix: row.media_prefix,
-    isGrowing: row.upload_status === 'processing',
-    folders: new Set(
-      [
-        row.media_prefix,
-        row.content_type === 'live_stream' ? liveFolderOf(playbackId) : null,
-        ...row.assets.map(({ folder }) => folder),
-      ].filter((one) => one !== null),
-    ),
-  };
 }
 
 /** The given IDs that belong to items of the organization, including archived items. */

@@ -6,8 +6,8 @@ import { answers, Envelope, IdParams, ListEnvelope } from '../../platform/http/s
 import type { HttpApp } from '../../platform/http/app.ts';
 import type { Answer, Mutations } from '../../platform/idempotency/idempotency.ts';
 import { isNotModified } from '../../platform/http/conditional.ts';
-import { archive, getItem, patchItem, restore } from './content.ts';
-import { requestCover } from './cover.ts';
+import { archive, getItem, patchItem, restoreItemOrThrow } from './content.ts';
+import { requestCover } from './item-media/cover.ts';
 import { entityTag, presentItem, type ItemRow, type MediaUrls } from './item.ts';
 import { createItemCounter } from './list-count.ts';
 import { isSelective, listItems, toFilter, type ListSort } from './list-queries.ts';
@@ -216,7 +216,10 @@ function addRestoreRoute(app: HttpApp, parts: ContentRouteParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       await mutations.mutate(request, reply, async (tx) =>
-        shown(await restore(tx, organizationId, request.params.id, parts.archiveRetentionMs), urls),
+        shown(
+          await restoreItemOrThrow(tx, organizationId, request.params.id, parts.archiveRetentionMs),
+          urls,
+        ),
       );
       onChange();
       return reply;

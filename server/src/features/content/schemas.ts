@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf, pageQuery, Timestamp } from '../../platform/http/schemas.ts';
+import { contentTypes } from './content-types.ts';
 
-export const contentTypes = ['video', 'carousel', 'video_carousel', 'live_stream'] as const;
 export const uploadStatuses = ['pending', 'processing', 'ready', 'error'] as const;
 export const publishStatuses = ['published', 'unpublished'] as const;
 export const visibilities = ['public', 'unlisted', 'private'] as const;

@@ -1,9 +1,8 @@
 import type { ColumnType, Generated } from 'kysely';
 import type { DefaultTimestamp, NullableTimestamp } from '../../platform/database/column-types.ts';
 import type { SourceTrack, SourceWarning } from '../media/media.ts';
-import type { contentTypes, publishStatuses, uploadStatuses, visibilities } from './schemas.ts';
-
-export type ContentType = (typeof contentTypes)[number];
+import type { ContentType } from './content-types.ts';
+import type { publishStatuses, uploadStatuses, visibilities } from './schemas.ts';
 
 export type UploadStatus = (typeof uploadStatuses)[number];
 

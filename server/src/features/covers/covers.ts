@@ -2,13 +2,8 @@
 import type { Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import { addAsset, removeAsset, type AssetOwner } from '../assets/assets.ts';
-import {
-  coverOf,
-  lockOrThrow,
-  requirePicture,
-  setThumbnailTime,
-  type ItemRow,
-} from '../content/content.ts';
+import { lockItemOrThrow, type ItemRow } from '../content/content.ts';
+import { coverOf, requirePicture, setThumbnailTime } from '../content/item-media/item-media.ts';
 import type { ThumbnailFacts } from '../media/media.ts';
 
 export type NewCover = { assetId: string; folder: string; facts: ThumbnailFacts };
@@ -40,7 +35,7 @@ export async function setUploadedCover(
   id: string,
   cover: NewCover,
 ): Promise<ItemRow> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   requirePicture(row, 'file');
   const owner = { organizationId, contentId: row.content_id };
   await replaceCover(tx, owner, row, cover);
@@ -56,7 +51,7 @@ export async function removeCover(
   organizationId: OrganizationId,
   id: string,
 ): Promise<ItemRow> {
-  const row = await lockOrThrow(tx, organizationId, id);
+  const row = await lockItemOrThrow(tx, organizationId, id);
   await dropCover(tx, { organizationId, contentId: row.content_id }, row);
   return setThumbnailTime(tx, organizationId, row.content_id, null);
 }

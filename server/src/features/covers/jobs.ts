@@ -11,7 +11,12 @@ import {
 import { publishFolder } from '../../platform/storage/folders.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { assetFolder, expectFiles } from '../assets/assets.ts';
-import { coverOf, findMediaSource, lockEvenArchived, makeCover } from '../content/content.ts';
+import {
+  coverOf,
+  findMediaSource,
+  lockEvenArchived,
+  makeCover,
+} from '../content/item-media/item-media.ts';
 import { MediaError, runMediaTask, type MediaTaskLimits } from '../media/media.ts';
 import { dropCover, replaceCover } from './covers.ts';
 

@@ -8,9 +8,9 @@ import {
   entityTag,
   getItem,
   presentItem,
-  requirePicture,
   type MediaUrls,
 } from '../content/content.ts';
+import { requirePicture } from '../content/item-media/item-media.ts';
 import { imageForm, nameFiles, untilGone, type ImageParts } from '../images/images.ts';
 import { discardRest } from '../uploads/uploads.ts';
 import { removeCover, setUploadedCover } from './covers.ts';

@@ -9,11 +9,14 @@ import { openTestDatabase } from '../../../test/database.ts';
 import type { Db } from '../../platform/database/database.ts';
 import { dayMs } from '../../platform/values/time.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
-import { makeContentIds } from '../analytics/projections/projector.fixture.ts';
+import { makeContentIds } from '../../../test/projections/projector.ts';
 import { openEventLog } from '../events/events.ts';
-import { engagementProjection, simulateInDatabase } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
-import { simulateOne, tallyFalseFindings } from './simulation.fixture.ts';
+import {
+  engagementProjection,
+  simulateInDatabase,
+} from '../../../test/simulation/simulation-database.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
+import { simulateOne, tallyFalseFindings } from '../../../test/simulation/simulation.ts';
 import { metricNames, type ArmData } from './statistics/analysis.ts';
 
 function assertSameArms(found: readonly ArmData[], expected: readonly ArmData[], at: string): void {

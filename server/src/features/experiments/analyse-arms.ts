@@ -1,7 +1,7 @@
 /** The analysis stage of the results: statistics of loaded arms under the applicable monitoring. */
 import { controlOf, planOf, type ExperimentRow } from './experiment.ts';
 import { clockOfPlan } from './inference.ts';
-import { wholeDays } from './looks.ts';
+import { midnightsBetween } from './looks.ts';
 import { analyse, type Analysis, type ArmData } from './statistics/analysis.ts';
 import type { Monitoring } from './statistics/monitoring.ts';
 
@@ -20,11 +20,11 @@ export function analyseArms(
     decreasing,
     controlId: controlOf(row.variants).id,
   };
-  return analyse(arms, plan, monitoring, daysOf(row, asOf));
+  return analyse(arms, plan, monitoring, daysSinceStart(row, asOf));
 }
 
-export function daysOf(row: ExperimentRow, asOf: Date): number {
+export function daysSinceStart(row: ExperimentRow, asOf: Date): number {
   const { started_at: startedAt } = row;
   if (startedAt === null) return 0;
-  return Math.max(0, wholeDays(clockOfPlan(row), startedAt.getTime(), asOf.getTime()));
+  return Math.max(0, midnightsBetween(clockOfPlan(row), startedAt.getTime(), asOf.getTime()));
 }

@@ -10,14 +10,23 @@ import { allProjections } from '../../app/projections.ts';
 import { readConfig } from '../../app/config.ts';
 import { rebuildProjection } from '../../platform/projections/rebuild.ts';
 import { dayMs } from '../../platform/values/time.ts';
-import { makeContentIds, organizationId } from '../analytics/projections/projector.fixture.ts';
+import { makeContentIds, organizationId } from '../../../test/projections/projector.ts';
 import { openEventLog } from '../events/events.ts';
 import { readArms } from './arms.ts';
-import { compareValues, openMeasure, readSegments, readValues, type Measure } from './breakdown.ts';
+import {
+  compareValues,
+  openMeasure,
+  readBreakdownSegments,
+  readValues,
+  type Measure,
+} from './breakdown.ts';
 import type { ExperimentId, ExperimentRow } from './experiment.ts';
 import { findExperiment } from './queries.ts';
-import { simulateInDatabase, type DatabaseRead } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import {
+  simulateInDatabase,
+  type DatabaseRead,
+} from '../../../test/simulation/simulation-database.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 import { testMetric } from './statistics/analysis.ts';
 import { planOf } from './experiment.ts';
 import { readTimeline } from './timeline.ts';
@@ -140,7 +149,11 @@ test('custom metrics equal built-in metrics with the same meaning', async () => 
 test('segments add up to the whole, and are judged as one family', async () => {
   const measure = await measureOf('sessionsPerUser');
   const whole = compareValues(measure, await readValues(db, measure, {}));
-  const { values, comparisons, leftOut } = await readSegments(db, measure, 'newOrReturning');
+  const { values, comparisons, leftOut } = await readBreakdownSegments(
+    db,
+    measure,
+    'newOrReturning',
+  );
   assert.deepEqual(values.map(({ value }) => value).toSorted(), ['new', 'returning']);
   assert.deepEqual([comparisons, leftOut], [1, 0], 'few are new');
   for (const index of [0, 1]) {
@@ -150,7 +163,7 @@ test('segments add up to the whole, and are judged as one family', async () => {
       whole.units[index],
     );
   }
-  const countries = await readSegments(db, measure, 'country');
+  const countries = await readBreakdownSegments(db, measure, 'country');
   assert.deepEqual(
     countries.values.map(({ value }) => value),
     ['unknown'],

@@ -8,7 +8,7 @@ import { selectMetrics } from '../metrics/metrics.ts';
 import { readArms } from './arms.ts';
 import { controlOf, planOf, type ExperimentRow } from './experiment.ts';
 import { emptySample } from './own-samples.ts';
-import { daysOf } from './analyse-arms.ts';
+import { daysSinceStart } from './analyse-arms.ts';
 import { alwaysValid } from './statistics/always-valid.ts';
 import {
   judge,
@@ -76,7 +76,7 @@ export async function openMeasure(
     metric: own ?? (name as MeasuredMetric),
     until,
     capMs: await watchCap(db, row.number, units),
-    withheld: withholding(planOf(row), checkSampleRatio(assigned), daysOf(row, until)),
+    withheld: withholding(planOf(row), checkSampleRatio(assigned), daysSinceStart(row, until)),
   };
 }
 
@@ -142,7 +142,7 @@ export function sequenceOf(row: ExperimentRow) {
 /**
  * One metric by segment. All comparisons of the table form one family, corrected by Holm's method.
  */
-export async function readSegments(db: Db, measure: Measure, dimension: SegmentName) {
+export async function readBreakdownSegments(db: Db, measure: Measure, dimension: SegmentName) {
   const { row } = measure;
   const rows = await readValues(db, measure, { segment: segmentExpressions[dimension] });
   const found = [...Map.groupBy(rows, ({ segment }) => segment ?? 'unknown')]

@@ -19,7 +19,7 @@ import {
   takeLook,
 } from './results.ts';
 import { hasUncounted, runningNumbers } from './units/queries.ts';
-import { countExposures } from './units/units.ts';
+import { addExposedUnits } from './units/units.ts';
 
 const followed = 'engagement';
 const maxSettleMs = 3_000;
@@ -32,7 +32,7 @@ export async function countQuietExposures(db: Db): Promise<void> {
       await interruptProjections(tx, [{ name: followed }]);
       const numbers = await runningNumbers(tx, everyPartition);
       const generation = await readGeneration(tx, followed, everyPartition);
-      await countExposures(tx, numbers, generation);
+      await addExposedUnits(tx, numbers, generation);
     });
   }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../platform/http/errors.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import { requireExperimentId, type ExperimentRow } from './experiment.ts';
 import { createExperiment } from './lifecycle.ts';
-import { databaseNow, findExperiment, valuesOf } from './queries.ts';
+import { readDatabaseClock, findExperiment, experimentValuesOf } from './queries.ts';
 
 const maxName = 200;
 
@@ -20,8 +20,8 @@ export async function cloneExperiment(
 ): Promise<{ row: ExperimentRow; from: ExperimentRow }> {
   const from = await findExperiment(tx, organizationId, requireExperimentId(id));
   if (from === null) throw new ApiError('NOT_FOUND');
-  const values = valuesOf(from);
-  const hasPassed = values.endsAt !== null && values.endsAt <= (await databaseNow(tx));
+  const values = experimentValuesOf(from);
+  const hasPassed = values.endsAt !== null && values.endsAt <= (await readDatabaseClock(tx));
   const row = await createExperiment(tx, organizationId, {
     ...values,
     name: name ?? `Copy of ${values.name}`.slice(0, maxName),

@@ -118,7 +118,7 @@ export function requireExperimentId(raw: string): ExperimentId {
   return experimentId;
 }
 
-export function entityTag({ revision }: Pick<ExperimentRow, 'revision'>): string {
+export function experimentTag({ revision }: Pick<ExperimentRow, 'revision'>): string {
   return `"${revision}"`;
 }
 

@@ -9,14 +9,14 @@ import {
   insertItems,
   makeContentIds,
   organizationId,
-} from '../analytics/projections/projector.fixture.ts';
+} from '../../../test/projections/projector.ts';
 import type { ExperimentId } from './experiment.ts';
 import { watchGuardrails } from './guardrail-watch.ts';
 import { findExperiment } from './queries.ts';
 import { withHarms } from './present-results.ts';
 import { readResults } from './results.ts';
-import { insertRow } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import { insertRow } from '../../../test/simulation/simulation-database.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 
 test('a guardrail that is harmed on the first day is reported once, and stays harmed', async () => {
   const { db } = await openTestDatabase();

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { freshHarms, harmsOf, type Harmed } from './harms.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 import type { ArmData } from './statistics/analysis.ts';
 
 const now = new Date('2026-03-02T12:00:00Z');

@@ -6,7 +6,7 @@ import { answers, Closed, Envelope, Nullable, Timestamp } from '../../platform/h
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
 import { findHoldout, saveHoldout, type Holdout } from './holdout.ts';
-import { config, tags } from './routes.ts';
+import { experimentConfig, experimentTags } from './routes.ts';
 
 const HoldoutShown = Type.Object({ traffic: Type.Number(), updatedAt: Nullable(Timestamp) });
 
@@ -21,11 +21,11 @@ export function addHoldoutRoutes(
   app.get(
     '/v1/experiments/holdout',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'getHoldout',
         summary: 'Get the holdout',
-        tags,
+        tags: experimentTags,
         response: answers({ 200: Envelope(HoldoutShown) }),
       },
     },
@@ -37,14 +37,14 @@ export function addHoldoutRoutes(
   app.put(
     '/v1/experiments/holdout',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'putHoldout',
         summary: 'Set the holdout',
         description:
           'The holdout is the share of viewers who see no experiment. It always contains the same viewers; increasing it adds more. It applies to experiments that start ' +
           'later. Running experiments keep the holdout that they started with, so no participant is reassigned.',
-        tags,
+        tags: experimentTags,
         body: Closed({ traffic: Type.Number({ minimum: 0, maximum: 0.5 }) }),
         response: answers({ 200: Envelope(HoldoutShown) }),
       },

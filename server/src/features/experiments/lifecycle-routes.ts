@@ -8,7 +8,7 @@ import { recordDecision } from './decisions.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { removeExperiment, rollOut, startExperiment, stopExperiment } from './lifecycle.ts';
 import { freeze } from './freeze.ts';
-import { config, IfMatch, tags } from './routes.ts';
+import { experimentConfig, IfMatch, experimentTags } from './routes.ts';
 import { Deleted, RolledOut, RolloutRequest, Started, Stopped, StopRequest } from './schemas.ts';
 
 export type LifecycleRouteParts = {
@@ -33,14 +33,14 @@ function addStartRoute(app: HttpApp, { mutations, plan, onChange }: LifecycleRou
   app.post(
     '/v1/experiments/:id/start',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'startExperiment',
         summary: 'Start an experiment',
         description:
           'Ranking experiments share the traffic (409 `LAYER_FULL`), and no two running experiments can ' +
           'override the same setting or flag (409 `SETTING_IN_EXPERIMENT`).',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         headers: IfMatch,
         response: answers({ 200: Envelope(Started) }),
@@ -67,7 +67,7 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
   app.post(
     '/v1/experiments/:id/stop',
     {
-      config,
+      config: experimentConfig,
       // A stop without a winner and a reason needs no body.
       preValidation: async (request) => {
         request.body ??= {};
@@ -78,7 +78,7 @@ function addStopRoute(app: HttpApp, parts: LifecycleRouteParts): void {
         description:
           'All viewers get the base values again, or the values of `winner`, which is rolled out to the ' +
           'audience of the experiment. Results are frozen.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         headers: IfMatch,
         body: StopRequest,
@@ -109,11 +109,11 @@ function addRolloutRoute(app: HttpApp, { mutations, onChange }: LifecycleRoutePa
   app.post(
     '/v1/experiments/:id/rollout',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'rollOutExperiment',
         summary: 'Roll out a variant of an ended experiment',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         headers: IfMatch,
         body: RolloutRequest,
@@ -141,14 +141,14 @@ function addDeleteRoute(app: HttpApp, { mutations, onChange }: LifecycleRoutePar
   app.delete(
     '/v1/experiments/:id',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'deleteExperiment',
         summary: 'Delete an experiment',
         description:
           'Also deletes its results. Rolled-out values stay in effect. A running experiment must be stopped first ' +
           '(409 `EXPERIMENT_RUNNING`).',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         headers: IfMatch,
         response: answers({ 200: Envelope(Deleted) }),

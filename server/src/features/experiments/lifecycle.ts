@@ -33,11 +33,11 @@ import {
 } from './experiment.ts';
 import { experimentErrors } from './errors.ts';
 import { readHoldout } from './holdout.ts';
-import { lockOrThrow, notDraft, type Precondition } from './locking.ts';
+import { lockExperimentOrThrow, notDraft, type Precondition } from './locking.ts';
 import { problemsOfMetrics } from './own-metrics.ts';
-import { placeOf } from './placement.ts';
+import { placeInLayer } from './placement.ts';
 import {
-  databaseNow,
+  readDatabaseClock,
   deleteExperiment,
   insertExperiment,
   lockExperiment,
@@ -55,7 +55,7 @@ export async function createExperiment(
   values: ExperimentValues,
 ): Promise<ExperimentRow> {
   const problems = await problemsOfMetrics(tx, organizationId, values);
-  checkDefinition(values, await databaseNow(tx), problems);
+  checkDefinition(values, await readDatabaseClock(tx), problems);
   // Viewers who try a draft see it immediately.
   if (values.forcedVariants.length > 0) await lockConfiguration(tx, organizationId);
   return insertExperiment(tx, organizationId, newTypeId('exp'), values);
@@ -74,8 +74,8 @@ export async function patchExperiment(
   patch: (row: ExperimentRow) => ExperimentValues,
 ): Promise<ExperimentRow> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
-  const now = await databaseNow(tx);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
+  const now = await readDatabaseClock(tx);
   const values = patch(row);
   if (row.status === 'running') {
     return updateState(tx, row, await changeOfRunning(tx, row, values, now));
@@ -97,14 +97,14 @@ export async function startExperiment(
   plan: JudgingPlan,
 ): Promise<ExperimentRow> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
   if (row.status !== 'draft') throw notDraft(row);
-  const startedAt = await databaseNow(tx);
+  const startedAt = await readDatabaseClock(tx);
   if (row.ends_at !== null && row.ends_at <= startedAt) {
     throw new ApiError('CONFLICT', { message: 'endsAt is in the past. Change it first.' });
   }
   const { timeZone } = await readOrganizationClock(tx, organizationId);
-  const place = placeOf(row, await runningOf(tx, organizationId));
+  const place = placeInLayer(row, await runningOf(tx, organizationId));
   return updateState(tx, row, {
     status: 'running',
     startedAt,
@@ -128,13 +128,13 @@ export async function stopExperiment(
   freeze: (tx: Tx, row: ExperimentRow, endedAt: Date) => Promise<unknown>,
 ): Promise<ExperimentRow> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
   if (row.status !== 'running') {
     const message = `The experiment is ${row.status}, not running.`;
     throw new ApiError(experimentErrors.EXPERIMENT_NOT_RUNNING, { message });
   }
   if (winner !== null) requireVariant(row, winner);
-  const endedAt = await databaseNow(tx);
+  const endedAt = await readDatabaseClock(tx);
   if (winner !== null) await makeBase(tx, row, winner);
   return updateState(tx, row, {
     status: 'stopped',
@@ -197,7 +197,7 @@ export async function rollOut(
   { ifMatch, winner }: Precondition & { winner: string },
 ): Promise<ExperimentRow> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
   if (row.status === 'running') throw new ApiError(experimentErrors.EXPERIMENT_RUNNING);
   if (row.status === 'draft') {
     throw new ApiError('CONFLICT', { message: 'The experiment has not been started yet.' });
@@ -209,7 +209,7 @@ export async function rollOut(
     throw new ApiError('CONFLICT', { message });
   }
   await makeBase(tx, row, winner);
-  return updateState(tx, row, { winner, rolledOutAt: await databaseNow(tx) });
+  return updateState(tx, row, { winner, rolledOutAt: await readDatabaseClock(tx) });
 }
 
 async function makeBase(tx: Tx, row: ExperimentRow, winner: string): Promise<void> {
@@ -229,7 +229,7 @@ export async function removeExperiment(
   { ifMatch }: Precondition,
 ): Promise<ExperimentRow> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
   if (row.status === 'running') throw new ApiError(experimentErrors.EXPERIMENT_RUNNING);
   await deleteExperiment(tx, row, row.rolled_out_at !== null && !becomesBase(row));
   return row;

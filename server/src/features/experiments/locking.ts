@@ -2,14 +2,14 @@ import type { Tx } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import { experimentErrors } from './errors.ts';
-import { entityTag, requireExperimentId, type ExperimentRow } from './experiment.ts';
+import { experimentTag, requireExperimentId, type ExperimentRow } from './experiment.ts';
 import { lockExperiment } from './queries.ts';
 
 /** The version that a change requires: the value of `If-Match`. */
 export type Precondition = { ifMatch: string | undefined };
 
 /** @throws ApiError NOT_FOUND, PRECONDITION_FAILED */
-export async function lockOrThrow(
+export async function lockExperimentOrThrow(
   tx: Tx,
   organizationId: OrganizationId,
   id: string,
@@ -19,7 +19,7 @@ export async function lockOrThrow(
   if (row === null) throw new ApiError('NOT_FOUND');
   if (ifMatch !== undefined) {
     const named = ifMatch.split(',').map((tag) => tag.trim());
-    if (!named.includes('*') && !named.includes(entityTag(row))) {
+    if (!named.includes('*') && !named.includes(experimentTag(row))) {
       throw new ApiError('PRECONDITION_FAILED');
     }
   }

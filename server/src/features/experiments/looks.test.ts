@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { dayMs } from '../../platform/values/time.ts';
 import { clockOf } from '../../platform/values/zone-clock.ts';
-import { lookDueAt, looksOf, wholeDays, type LookSchedule } from './looks.ts';
+import { lookDueAt, looksOf, midnightsBetween, type LookSchedule } from './looks.ts';
 import { boundariesOf } from './statistics/group-sequential.ts';
-import { createRandom } from './statistics/random.fixture.ts';
+import { createRandom } from '../../../test/simulation/random.ts';
 
 const at = (text: string) => Date.parse(text);
 const scheduleOf = (
@@ -26,7 +26,7 @@ const timesOf = (schedule: LookSchedule) =>
 
 test('a week that starts seconds late has seven whole days, and six days have six', () => {
   const days = (from: string, to: string, zone = 'UTC') =>
-    wholeDays(clockOf(zone), at(from), at(to));
+    midnightsBetween(clockOf(zone), at(from), at(to));
   assert.equal(days('2026-03-02T00:00:05Z', '2026-03-09T00:00:00Z'), 7);
   assert.equal(days('2026-03-02T00:00:00Z', '2026-03-09T00:00:00Z'), 7);
   assert.equal(days('2026-03-02T15:00:00Z', '2026-03-08T23:59:59Z'), 6);

@@ -22,7 +22,7 @@ export type LookSchedule = {
 export type ScheduledLook = PlannedLook & { readonly atMs: number };
 
 /** Whole days between two times: the number of midnights of the time zone between them. */
-export function wholeDays(clock: ZoneClock, fromMs: number, toMs: number): number {
+export function midnightsBetween(clock: ZoneClock, fromMs: number, toMs: number): number {
   return localDay(clock, toMs) - localDay(clock, fromMs);
 }
 

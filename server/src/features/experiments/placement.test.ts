@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { assignVariant } from '@reelfeed/client/assignment';
 import { assignmentPlanOf } from './assignments/view.ts';
 import type { ExperimentRow } from './experiment.ts';
-import { grownRanges, placeOf } from './placement.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import { grownRanges, placeInLayer } from './placement.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 
 const viewers = 40_000;
 let made = 0;
@@ -17,7 +17,7 @@ function draft(change: Partial<ExperimentRow>): ExperimentRow {
 }
 
 function start(row: ExperimentRow, running: readonly ExperimentRow[]): ExperimentRow {
-  return { ...row, status: 'running', ...placeOf(row, running) };
+  return { ...row, status: 'running', ...placeInLayer(row, running) };
 }
 
 function membersOf(row: ExperimentRow): boolean[] {

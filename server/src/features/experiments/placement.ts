@@ -8,7 +8,7 @@ import { areExclusive, freeShare, takeRanges } from './layer.ts';
 type Place = { readonly layer: string | null; readonly ranges: readonly SlotRange[] };
 
 /** The place of a draft that starts. @throws ApiError LAYER_FULL, SETTING_IN_EXPERIMENT */
-export function placeOf(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
+export function placeInLayer(row: ExperimentRow, running: readonly ExperimentRow[]): Place {
   if (row.type !== 'ranking') requireOwnKeys(row, running);
   const exclusion = exclusionOf(row);
   if (exclusion === null) return { layer: null, ranges: [[0, row.traffic]] };

@@ -7,7 +7,7 @@ import type { Analysis, MetricResult } from './statistics/analysis.ts';
 import type { GuardrailPlan } from './statistics/guardrails.ts';
 import type { Monitoring } from './statistics/monitoring.ts';
 import { sampleFactor } from './statistics/power.ts';
-import { daysOf } from './analyse-arms.ts';
+import { daysSinceStart } from './analyse-arms.ts';
 
 export type Results = ReturnType<typeof presentResults>;
 
@@ -87,7 +87,7 @@ export function presentFraming(row: ExperimentRow, asOf: Date) {
     experimentId: row.experiment_id,
     status: row.status,
     duration: {
-      days: daysOf(row, asOf),
+      days: daysSinceStart(row, asOf),
       startedAt: formatTimestamp(row.started_at),
     },
   };

@@ -69,7 +69,7 @@ export type ExperimentValues = {
 };
 
 /** The fields of an experiment that requests set. */
-export function valuesOf(row: ExperimentRow): ExperimentValues {
+export function experimentValuesOf(row: ExperimentRow): ExperimentValues {
   return {
     name: row.name,
     description: row.description,
@@ -318,7 +318,7 @@ export async function runningExperiments(db: Db): Promise<ExperimentRow[]> {
   return rows.map(asRow);
 }
 
-export async function databaseNow(db: Db): Promise<Date> {
+export async function readDatabaseClock(db: Db): Promise<Date> {
   const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
   const [row] = rows;
   if (row === undefined) throw new Error('The database has no clock.');

@@ -33,7 +33,7 @@ import {
   recordDecision,
 } from './decisions.ts';
 import type { ExperimentRow } from './experiment.ts';
-import { config, getExperiment, tags } from './routes.ts';
+import { experimentConfig, getExperiment, experimentTags } from './routes.ts';
 import { Note } from './schemas.ts';
 
 type Parts = { db: Db; cursors: ListCursors; mutations: Mutations };
@@ -64,14 +64,14 @@ function addAssignmentsRoute(app: HttpApp, { db, cursors }: Parts): void {
   app.get(
     '/v1/experiments/:id/assignments',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'listAssignments',
         summary: 'List the participants of an experiment',
         description:
           'Returns each unit with its first exposure. With `Accept: text/csv`, the response is all of them as ' +
           'CSV. Forced viewers do not participate. Ids are null for exposures that predate this list.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         querystring: Closed({
           variantId: Type.Optional(Type.String({ minLength: 1, maxLength: 100 })),
@@ -180,12 +180,12 @@ function addDecisionsRoute(app: HttpApp, { db, cursors }: Parts): void {
   app.get(
     '/v1/experiments/:id/decisions',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'listDecisions',
         summary: 'List the decisions about an experiment',
         description: 'Newest first. Includes starts, changes, pauses, ends, rollouts and notes.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         querystring: Closed(pageQuery),
         response: answers({ 200: ListEnvelope(Decision) }),
@@ -211,12 +211,12 @@ function addNoteRoute(app: HttpApp, { mutations }: Parts): void {
   app.post(
     '/v1/experiments/:id/decisions',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'addDecision',
         summary: 'Add a note to an experiment',
         description: 'Notes can be added at any time and cannot be changed.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         body: Closed({ note: Note }),
         response: answers({ 201: Envelope(Decision) }),

@@ -1,8 +1,8 @@
 /** The response of the result routes: the results, with segments and days if requested. */
 import type { Db } from '../../platform/database/database.ts';
-import { openMeasure, readSegments, type SegmentName } from './breakdown.ts';
+import { openMeasure, readBreakdownSegments, type SegmentName } from './breakdown.ts';
 import type { ExperimentRow } from './experiment.ts';
-import { databaseNow } from './queries.ts';
+import { readDatabaseClock } from './queries.ts';
 import { withHarms, type Results } from './present-results.ts';
 import { readResults } from './results.ts';
 import { readTimeline, type Timeline } from './timeline.ts';
@@ -21,7 +21,7 @@ type Frozen = { readonly timelines?: readonly Timeline[] } & Partial<Pick<Result
 
 /** @throws ApiError VALIDATION_ERROR if the metric does not exist, CONFLICT for parts of a draft */
 export async function readReport(db: Db, row: ExperimentRow, query: ReportQuery) {
-  const now = await databaseNow(db);
+  const now = await readDatabaseClock(db);
   const found = await readResults(db, row, now);
   const {
     timelines = [],
@@ -35,7 +35,7 @@ export async function readReport(db: Db, row: ExperimentRow, query: ReportQuery)
   const frozen = timelines.find((timeline) => timeline.metric === measure.name);
   return {
     ...results,
-    ...(segment !== undefined && { segments: await readSegments(db, measure, segment) }),
+    ...(segment !== undefined && { segments: await readBreakdownSegments(db, measure, segment) }),
     ...(granularity !== undefined && { timeline: frozen ?? (await readTimeline(db, measure)) }),
   };
 }

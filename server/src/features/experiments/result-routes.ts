@@ -7,25 +7,25 @@ import { audienceShare } from '../analytics/analytics.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import type { JudgingPlan } from './experiment.ts';
 import { readHoldout } from './holdout.ts';
-import { databaseNow } from './queries.ts';
+import { readDatabaseClock } from './queries.ts';
 import { planExperiment } from './plan.ts';
 import { Plan, PlanRequest, ResultsAnswer, ResultsQuery } from './result-schemas.ts';
 import { readReport } from './report.ts';
 import { reportCsv } from './report-csv.ts';
-import { config, getExperiment, tags } from './routes.ts';
+import { experimentConfig, getExperiment, experimentTags } from './routes.ts';
 
 export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: JudgingPlan }): void {
   app.get(
     '/v1/experiments/:id/results',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'getExperimentResults',
         summary: 'Get the results of an experiment',
         description:
           'With `endsAt`, those of the last look, one a day; without, as of now. What each number ' +
           'means is in docs/experiments.md. With `Accept: text/csv` as a table.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         querystring: ResultsQuery,
         response: answers({ 200: Envelope(ResultsAnswer) }),
@@ -44,7 +44,7 @@ export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: Judg
   app.post(
     '/v1/experiments/plan',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'planExperiment',
         summary: 'Plan the participants and days that an effect needs',
@@ -52,7 +52,7 @@ export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: Judg
           'Estimated from the viewer activity of the last seven days. Of `targetingRules`, only ' +
           'countries and devices are considered, since segments are not known in advance. The days ' +
           'are the time until that many distinct viewers have been seen; returning viewers count once.',
-        tags,
+        tags: experimentTags,
         body: PlanRequest,
         response: answers({ 200: Envelope(Plan) }),
       },
@@ -73,7 +73,7 @@ export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: Judg
       const targeted = await audienceShare(db, organizationId, { countries, devices });
       const share = targeted * (1 - (await readHoldout(db, organizationId)));
       const clock = await readOrganizationClock(db, organizationId);
-      const audience = { share, clock, now: await databaseNow(db) };
+      const audience = { share, clock, now: await readDatabaseClock(db) };
       return { data: await planExperiment(db, organizationId, question, audience) };
     },
   );

@@ -7,13 +7,13 @@ import {
   insertItems,
   makeContentIds,
   organizationId,
-} from '../analytics/projections/projector.fixture.ts';
+} from '../../../test/projections/projector.ts';
 import { takeDueLooks } from './catch-up.ts';
 import type { ExperimentId } from './experiment.ts';
 import { findExperiment } from './queries.ts';
 import { readResults } from './results.ts';
-import { insertRow } from './simulation-database.fixture.ts';
-import { simulatedRow } from './simulated-row.fixture.ts';
+import { insertRow } from '../../../test/simulation/simulation-database.ts';
+import { simulatedRow } from '../../../test/simulation/simulated-row.ts';
 
 test('results with many participants are cached for a while and refreshed in the background', async () => {
   const { db } = await openTestDatabase();

@@ -18,7 +18,7 @@ import type { Answer, Mutations } from '../../platform/idempotency/idempotency.t
 import { parseTimestamp, formatTimestamp } from '../../platform/values/time.ts';
 import { countExposures, unitsOf } from './assignments/exposure-queries.ts';
 import {
-  entityTag,
+  experimentTag,
   experimentStatuses,
   presentExperiment,
   presentSummary,
@@ -30,7 +30,7 @@ import {
 import { recordDecision } from './decisions.ts';
 import { createExperiment, patchExperiment } from './lifecycle.ts';
 import { countExperiments, listExperiments } from './list-queries.ts';
-import { databaseNow, findExperiment, type ExperimentValues } from './queries.ts';
+import { readDatabaseClock, findExperiment, type ExperimentValues } from './queries.ts';
 import {
   Experiment,
   ExperimentDetails,
@@ -50,8 +50,8 @@ export type ExperimentRouteParts = {
   onChange: () => void;
 };
 
-export const tags = ['Experiments'];
-export const config = { access: 'secret' as const };
+export const experimentTags = ['Experiments'];
+export const experimentConfig = { access: 'secret' as const };
 
 export const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: '`ETag` of the version to change.' })),
@@ -79,12 +79,12 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
   app.get(
     '/v1/experiments',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'listExperiments',
         summary: 'List experiments',
         description: 'Newest first.',
-        tags,
+        tags: experimentTags,
         querystring: Closed({
           status: Type.Optional(OneOf(experimentStatuses)),
           tag: Type.Optional(Type.String({ minLength: 1, maxLength: 50 })),
@@ -112,28 +112,28 @@ function addListRoute(app: HttpApp, { db, cursors }: ExperimentRouteParts): void
   );
 }
 
-export async function shown(
+export async function answerExperiment(
   tx: Tx,
   row: ExperimentRow,
   plan: JudgingPlan,
   statusCode = 200,
 ): Promise<Answer> {
-  const warnings = await warningsOf(tx, row, await databaseNow(tx), plan);
+  const warnings = await warningsOf(tx, row, await readDatabaseClock(tx), plan);
   const data = { ...presentExperiment(row), warnings };
-  return { statusCode, data, headers: { etag: entityTag(row) } };
+  return { statusCode, data, headers: { etag: experimentTag(row) } };
 }
 
 function addCreateRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRouteParts): void {
   app.post(
     '/v1/experiments',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'createExperiment',
         summary: 'Create an experiment',
         description:
           'The experiment is a draft until it is started. `targeting` is an alias of `targetingRules`.',
-        tags,
+        tags: experimentTags,
         body: NewExperiment,
         response: answers({ 201: Envelope(Experiment) }),
       },
@@ -144,7 +144,7 @@ function addCreateRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentR
       await mutations.mutate(request, reply, async (tx) => {
         const row = await createExperiment(tx, organizationId, values);
         await recordDecision(tx, row, { action: 'created', by });
-        return shown(tx, row, plan, 201);
+        return answerExperiment(tx, row, plan, 201);
       });
       onChange();
       return reply;
@@ -156,11 +156,11 @@ function addGetRoute(app: HttpApp, { db, plan }: ExperimentRouteParts): void {
   app.get(
     '/v1/experiments/:id',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'getExperiment',
         summary: 'Get an experiment with its participants',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         response: answers({ 200: Envelope(ExperimentDetails) }),
       },
@@ -170,7 +170,7 @@ function addGetRoute(app: HttpApp, { db, plan }: ExperimentRouteParts): void {
       const row = await getExperiment(db, organizationId, request.params.id);
       const counts = await countExposures(db, row.number);
       const participants = row.variants.map((_, index) => unitsOf(counts, index));
-      reply.header('etag', entityTag(row));
+      reply.header('etag', experimentTag(row));
       const warnings = await warningsOf(db, row, new Date(), plan);
       return { data: { ...presentExperiment(row, participants), warnings } };
     },
@@ -181,7 +181,7 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
   app.patch(
     '/v1/experiments/:id',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'updateExperiment',
         summary: 'Change an experiment',
@@ -189,7 +189,7 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
           'A draft can be changed freely. In a running experiment, `traffic` can be increased and `endsAt` can be moved later until it is reached; ' +
           'no participant is reassigned. Other changes are rejected (409 `EXPERIMENT_NOT_DRAFT`). ' +
           'With `If-Match`, the change is rejected (412) if the experiment has changed since.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         headers: IfMatch,
         body: ExperimentPatch,
@@ -211,7 +211,7 @@ function addPatchRoute(app: HttpApp, { mutations, plan, onChange }: ExperimentRo
         if (row.status === 'running') {
           await recordDecision(tx, row, { action: 'changed', by, changes: body });
         }
-        return shown(tx, row, plan);
+        return answerExperiment(tx, row, plan);
       });
       onChange();
       return reply;

@@ -8,13 +8,13 @@ import type { OrganizationId } from '../../platform/values/ids.ts';
 import { lockConfiguration } from '../settings/settings.ts';
 import { experimentErrors } from './errors.ts';
 import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
-import { lockOrThrow, notDraft, type Precondition } from './locking.ts';
+import { lockExperimentOrThrow, notDraft, type Precondition } from './locking.ts';
 import { grownRanges } from './placement.ts';
 import {
-  databaseNow,
+  readDatabaseClock,
   runningOf,
   updateState,
-  valuesOf,
+  experimentValuesOf,
   type ExperimentChange,
   type ExperimentValues,
 } from './queries.ts';
@@ -30,7 +30,7 @@ export async function changeOfRunning(
   values: ExperimentValues,
   now: Date,
 ): Promise<ExperimentChange> {
-  const before = valuesOf(row);
+  const before = experimentValuesOf(row);
   const { traffic, endsAt } = before;
   const isOther = !isDeepStrictEqual(before, { ...values, traffic, endsAt });
   const isMoved = values.endsAt?.getTime() !== endsAt?.getTime();
@@ -82,13 +82,13 @@ export async function setPaused(
   { ifMatch, isPaused }: Precondition & { isPaused: boolean },
 ): Promise<{ row: ExperimentRow; isChanged: boolean }> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
   if (row.status !== 'running') {
     const message = `The experiment is ${row.status}, not running.`;
     throw new ApiError(experimentErrors.EXPERIMENT_NOT_RUNNING, { message });
   }
   if ((row.paused_at !== null) === isPaused) return { row, isChanged: false };
-  const pausedAt = isPaused ? await databaseNow(tx) : null;
+  const pausedAt = isPaused ? await readDatabaseClock(tx) : null;
   return { row: await updateState(tx, row, { pausedAt }), isChanged: true };
 }
 
@@ -104,7 +104,7 @@ export async function renameVariant(
   { ifMatch, variantId, name }: Precondition & { variantId: string; name: string },
 ): Promise<ExperimentRow> {
   await lockConfiguration(tx, organizationId);
-  const row = await lockOrThrow(tx, organizationId, id, ifMatch);
+  const row = await lockExperimentOrThrow(tx, organizationId, id, ifMatch);
   if (!row.variants.some((variant) => variant.id === variantId)) throw new ApiError('NOT_FOUND');
   const variants = row.variants.map((variant) =>
     variant.id === variantId ? { ...variant, name } : variant,

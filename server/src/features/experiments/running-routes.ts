@@ -6,7 +6,7 @@ import { answers, Closed, Envelope, IdParams } from '../../platform/http/schemas
 import type { LifecycleRouteParts } from './lifecycle-routes.ts';
 import { cloneExperiment } from './clone.ts';
 import { recordDecision } from './decisions.ts';
-import { config, IfMatch, shown, tags } from './routes.ts';
+import { experimentConfig, IfMatch, answerExperiment, experimentTags } from './routes.ts';
 import { renameVariant, setPaused } from './running-changes.ts';
 import { Experiment, Note } from './schemas.ts';
 
@@ -49,13 +49,13 @@ function addPauseRoute(
   app.post(
     path,
     {
-      config,
+      config: experimentConfig,
       preValidation: async (request) => {
         request.body ??= {};
       },
       schema: {
         ...described,
-        tags,
+        tags: experimentTags,
         params: IdParams,
         headers: IfMatch,
         body: Closed({ note: Type.Optional(Note) }),
@@ -70,7 +70,7 @@ function addPauseRoute(
         const paused = await setPaused(tx, organizationId, request.params.id, change);
         const action = isPaused ? 'paused' : 'resumed';
         if (paused.isChanged) await recordDecision(tx, paused.row, { action, by, note });
-        return shown(tx, paused.row, plan);
+        return answerExperiment(tx, paused.row, plan);
       });
       onChange();
       return reply;
@@ -82,12 +82,12 @@ function addRenameRoute(app: HttpApp, { mutations, plan, onChange }: Parts): voi
   app.patch(
     '/v1/experiments/:id/variants/:variantId',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'renameVariant',
         summary: 'Rename a variant',
         description: 'Possible at any time. The id of the variant does not change.',
-        tags,
+        tags: experimentTags,
         params: Type.Object({ id: Type.String(), variantId: Type.String() }),
         headers: IfMatch,
         body: Closed({ name: Type.String({ minLength: 1, maxLength: 200 }) }),
@@ -103,7 +103,7 @@ function addRenameRoute(app: HttpApp, { mutations, plan, onChange }: Parts): voi
         const row = await renameVariant(tx, organizationId, id, change);
         const changes = { variants: [{ id: variantId, name }] };
         await recordDecision(tx, row, { action: 'changed', by, changes });
-        return shown(tx, row, plan);
+        return answerExperiment(tx, row, plan);
       });
       onChange();
       return reply;
@@ -115,7 +115,7 @@ function addCloneRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void
   app.post(
     '/v1/experiments/:id/clone',
     {
-      config,
+      config: experimentConfig,
       preValidation: async (request) => {
         request.body ??= {};
       },
@@ -123,7 +123,7 @@ function addCloneRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void
         operationId: 'cloneExperiment',
         summary: 'Clone an experiment as a draft',
         description: 'Copies the complete definition, except an `endsAt` in the past.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         body: Closed({ name: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })) }),
         response: answers({ 201: Envelope(Experiment) }),
@@ -137,7 +137,7 @@ function addCloneRoute(app: HttpApp, { mutations, plan, onChange }: Parts): void
         const { row, from } = await cloneExperiment(tx, organizationId, id, name);
         const changes = { from: from.experiment_id };
         await recordDecision(tx, row, { action: 'cloned', by, changes });
-        return shown(tx, row, plan, 201);
+        return answerExperiment(tx, row, plan, 201);
       });
       onChange();
       return reply;

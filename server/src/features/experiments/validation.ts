@@ -1,7 +1,7 @@
 /** Rules for experiments that the schema can't express. */
 import { ApiError, type ErrorDetail } from '../../platform/http/errors.ts';
 import { problemsOfPartialWeights } from '../feed/feed.ts';
-import { isKey, problemOfValue } from '../settings/settings.ts';
+import { isSettingKey, problemOfValue } from '../settings/settings.ts';
 import type { ExperimentType, ForcedVariant, Variant } from './experiment.ts';
 
 const sumTolerance = 1e-6;
@@ -96,7 +96,7 @@ function problemsOfConfig(
     return [{ path, message: `must have at most ${maxConfigKeys} keys` }];
   }
   return entries.flatMap(([key, value]) => {
-    if (!isKey(key))
+    if (!isSettingKey(key))
       return [{ path: `${path}.${key}`, message: `is not a valid name of a ${kind}` }];
     const message = problemOfValue(kind, value);
     return message === null ? [] : [{ path: `${path}.${key}`, message }];

@@ -2,7 +2,7 @@ import type { Db } from '../../platform/database/database.ts';
 import { readOrganizationClock } from '../organizations/organizations.ts';
 import { planOf, type ExperimentRow, type JudgingPlan } from './experiment.ts';
 import { clockOfPlan } from './inference.ts';
-import { wholeDays } from './looks.ts';
+import { midnightsBetween } from './looks.ts';
 
 export type Warning = {
   readonly code: 'ENDS_TOO_EARLY' | 'NO_PLANNED_END';
@@ -32,7 +32,7 @@ export async function warningsOf(
   if (endsAt === null) return [noPlannedEnd];
   const { minimumDays } = isDraft ? current : planOf(row);
   const clock = isDraft ? await readOrganizationClock(db, row.organization_id) : clockOfPlan(row);
-  const days = Math.max(0, wholeDays(clock, (startedAt ?? now).getTime(), endsAt.getTime()));
+  const days = Math.max(0, midnightsBetween(clock, (startedAt ?? now).getTime(), endsAt.getTime()));
   if (days >= minimumDays) return [];
   const message =
     `The experiment ends after ${days} whole ${days === 1 ? 'day' : 'days'} (${clock.timeZone}), but results are ` +

@@ -5,7 +5,12 @@ import type { Db } from '../../platform/database/database.ts';
 import { GarbageLimit } from '../../platform/memory/collect-garbage.ts';
 import { toRange, type DatasetParts } from './datasets/dataset.ts';
 import { datasetReaders } from './datasets/datasets.ts';
-import { completeExportFile, openExportPieces, removePieces, requireRoom } from './export-files.ts';
+import {
+  completeExportFile,
+  openExportPieces,
+  removeExportPieces,
+  requireRoom,
+} from './export-files.ts';
 import { createWriter } from './formats/formats.ts';
 import { saveExportPart, type ExportFile, type ExportPart, type ExportRow } from './queries.ts';
 
@@ -19,7 +24,7 @@ const maxGarbageBytes = 32 * 2 ** 20;
 export type ExportAttemptParts = DatasetParts & { readonly db: Db; readonly storage: Storage };
 
 /** The export was cancelled or started by another attempt, or some of its data was erased. */
-export class OvertakenError extends Error {
+export class OvertakenExportError extends Error {
   override readonly name = 'OvertakenError';
 
   constructor() {
@@ -89,7 +94,7 @@ export async function makeExportFile(
     const part = { number, rowCount, reader: next, writer: writer.save() };
     const { revision } = row;
     const isOurs = await saveExportPart(db, file, { ...part, revision, progress: share, pieces });
-    if (!isOurs) throw new OvertakenError();
+    if (!isOurs) throw new OvertakenExportError();
     saved = { rowCount, at: performance.now(), pieces };
   }
   await put(await writer.end());
@@ -98,7 +103,7 @@ export async function makeExportFile(
   // The next attempt needs only the objects of finished parts.
   const named = new Set(saved.pieces.map(({ key }) => key));
   const keys = pieces.map(({ key }) => key);
-  await removePieces(
+  await removeExportPieces(
     storage,
     keys.filter((key) => !named.has(key)),
   );

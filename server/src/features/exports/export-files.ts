@@ -23,7 +23,7 @@ function folderOf({ organizationId, exportId }: ExportKey): string {
   return `exports/${organizationId}/${exportId}`;
 }
 
-export function keyOf(file: ExportFile): string {
+export function exportFileKey(file: ExportFile): string {
   return `${folderOf(file)}/${file.fileName ?? 'data'}`;
 }
 
@@ -39,7 +39,7 @@ export async function listStored(storage: Storage, key: ExportKey): Promise<stri
 }
 
 export async function removeExportFile(storage: Storage, file: ExportFile): Promise<void> {
-  await storage.remove(keyOf(file));
+  await storage.remove(exportFileKey(file));
 }
 
 /** Opens a writer that continues a file. Its objects are stored in the export's folder. */
@@ -64,11 +64,11 @@ export async function completeExportFile(
   pieces: readonly Piece[],
   signal: AbortSignal,
 ): Promise<void> {
-  await storage.join(keyOf(file), pieces, { minFreeBytes }, signal);
+  await storage.join(exportFileKey(file), pieces, { minFreeBytes }, signal);
 }
 
 /** Removes objects that no row refers to any more. */
-export async function removePieces(storage: Storage, keys: Iterable<string>): Promise<void> {
+export async function removeExportPieces(storage: Storage, keys: Iterable<string>): Promise<void> {
   for (const key of keys) await storage.remove(key);
 }
 
@@ -78,11 +78,11 @@ export function exportFileUrl(
   file: ExportFile,
   headers: Pick<SignedUrlOptions, 'contentType' | 'contentDisposition'>,
 ): Promise<string | null> {
-  return storage.signedUrl(keyOf(file), { ...headers, expiresInMs: signedForMs });
+  return storage.signedUrl(exportFileKey(file), { ...headers, expiresInMs: signedForMs });
 }
 
 export function headExportFile(storage: Storage, file: ExportFile): Promise<StoredFile | null> {
-  return storage.head(keyOf(file));
+  return storage.head(exportFileKey(file));
 }
 
 /** @param range value of the `Range` header, if it applies */
@@ -92,7 +92,7 @@ export function readExportFile(
   reply: FastifyReply,
   range: string | undefined,
 ): Promise<StoredRead | null> {
-  return readRange(range, reply, storage, keyOf(file));
+  return readRange(range, reply, storage, exportFileKey(file));
 }
 
 export async function removeExportFiles(

@@ -6,13 +6,13 @@ import type { Storage } from '../../platform/storage/storage.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import type { DownloadUrls } from './download-urls.ts';
-import { makeExportFile, OvertakenError, type ExportAttemptParts } from './export-attempt.ts';
+import { makeExportFile, OvertakenExportError, type ExportAttemptParts } from './export-attempt.ts';
 import {
-  keyOf,
+  exportFileKey,
   listStored,
   newExportFile,
   removeExportFiles,
-  removePieces,
+  removeExportPieces,
 } from './export-files.ts';
 import { runExportJob } from './exports.ts';
 import {
@@ -42,7 +42,7 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
     }
     const { row, parts: finished } = started;
     const named = new Set(row.pieces.map(({ key }) => key));
-    await removePieces(
+    await removeExportPieces(
       storage,
       earlier.filter((key) => !named.has(key)),
     );
@@ -55,14 +55,14 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
       await context.finish(async (tx) => {
         const ready = await finishExport(tx, file, { ...made, revision: row.revision, keptDays });
         isWanted = ready !== null;
-        if (ready === null) throw new OvertakenError();
+        if (ready === null) throw new OvertakenExportError();
         await recordEvent(tx, organizationId, 'export.ready', eventData(ready, urls));
       });
     } catch (error) {
-      note([keyOf(file)]);
-      isWanted &&= !(error instanceof OvertakenError);
+      note([exportFileKey(file)]);
+      isWanted &&= !(error instanceof OvertakenExportError);
       await removeUnnamed(parts, { file, stored }, { error, isWanted });
-      if (error instanceof OvertakenError && (await isOver(db, file))) {
+      if (error instanceof OvertakenExportError && (await isOver(db, file))) {
         await removeUnwanted(db, storage, file);
         return skipped('the export was cancelled');
       }
@@ -70,7 +70,7 @@ export function exportHandler(parts: ExportJobParts): HandledJob {
     }
     // The file contains their bytes. If this is interrupted, they are removed together with the
     // file when it expires.
-    await removePieces(storage, stored);
+    await removeExportPieces(storage, stored);
     return done;
   });
 }
@@ -101,8 +101,8 @@ async function removeUnnamed(
   const isUnnamed = !isWanted || wasRolledBack(error) || row?.file_name !== file.fileName;
   if (!isUnnamed) return;
   const named = new Set(row?.pieces.map(({ key }) => key));
-  if (row?.status === 'ready') named.add(keyOf({ ...file, fileName: row.file_name }));
-  await removePieces(
+  if (row?.status === 'ready') named.add(exportFileKey({ ...file, fileName: row.file_name }));
+  await removeExportPieces(
     storage,
     [...stored].filter((key) => !named.has(key)),
   );

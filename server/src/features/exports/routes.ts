@@ -23,7 +23,7 @@ import {
   presentExport,
 } from './exports.ts';
 import { countExports, findExport, listExports } from './queries.ts';
-import { DatasetSchema, DeletedExport, Export, NewExport } from './schemas.ts';
+import { DatasetSchema, DeletedExport, Export, NewExportBody } from './schemas.ts';
 import { datasets } from './tables.ts';
 
 export type ExportRouteParts = {
@@ -57,7 +57,7 @@ function addCreateRoute(app: HttpApp, { mutations, urls, onQueued }: ExportRoute
           'The export runs in the background; the webhook event `export.ready` reports its completion. The file can ' +
           'be downloaded for seven days.',
         tags,
-        body: NewExport,
+        body: NewExportBody,
         response: answers({ 201: Envelope(Export) }),
       },
     },

@@ -28,7 +28,7 @@ export const exportFields = {
   filter: Type.Optional(ExportFilter),
 };
 
-export const NewExport = Closed({
+export const NewExportBody = Closed({
   ...exportFields,
   startDate: day('First day, in the time zone of the organization.'),
   endDate: day('Last day, inclusive. The range is at most 366 days.'),

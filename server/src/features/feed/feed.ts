@@ -148,13 +148,9 @@ async function readItems(
 ): Promise<Hydrated> {
   const now = performance.now();
   const entries = page.map(({ entry }) => entry);
-  const streams = entries.filter(({ contentType }) => contentType === 'live_stream');
-  const ids = streams.map(({ contentId }) => contentId);
   const deadline = now + patienceMs;
   const live =
-    ids.length === 0
-      ? noStreams
-      : ((await byDeadline(liveStreams.ofItems(organizationId, ids), deadline)) ?? noStreams);
+    (await byDeadline(liveStreams.ofItems(organizationId, entries), deadline)) ?? noStreams;
   const numbersDeadline = now + Math.min(patienceMs, rankingBudgetMs);
   return hydrator.read({ organizationId, entries, live, deadline, numbersDeadline });
 }

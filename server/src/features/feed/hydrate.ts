@@ -4,14 +4,12 @@ import { isDatabaseAway } from '../../platform/database/database-errors.ts';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
 import type { ItemTotals, ItemTotalsReader } from '../analytics/analytics.ts';
+import { findItems, type ItemRow, type MediaUrls } from '../content/content.ts';
 import {
   findCarouselVideos,
-  findItems,
   isInFeed,
   presentPublicItem,
-  type ItemRow,
-  type MediaUrls,
-} from '../content/content.ts';
+} from '../content/feed-items/feed-items.ts';
 import type { FeedEntry } from './items/feed-entry.ts';
 import { KnownTotals } from './known-totals.ts';
 import type { LiveState } from '../live/live.ts';

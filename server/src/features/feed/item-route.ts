@@ -9,7 +9,7 @@ import { findItems } from '../content/content.ts';
 import type { FeedParts } from './feed.ts';
 import { mayBeShownIn, readGeoTargeting } from './ranking/signals/geo-relevance.ts';
 import { FeedItem } from './schemas.ts';
-import { presentItem, ShownItems } from './shown-items.ts';
+import { presentFeedItem, ShownItems } from './shown-items.ts';
 
 const Query = Closed({
   country: Type.Optional(
@@ -70,7 +70,7 @@ export function addItemRoute(app: HttpApp, parts: FeedParts & { db: Db }): void 
     if (contentId === null) return null;
     if (type === 'secret') {
       const [row] = await findItems(parts.db, organizationId, [contentId]);
-      return row === undefined ? null : presentItem(parts, organizationId, row);
+      return row === undefined ? null : presentFeedItem(parts, organizationId, row);
     }
     const item = await shown.read(organizationId, contentId);
     if (item === null) return null;

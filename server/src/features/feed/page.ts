@@ -10,7 +10,7 @@ import { byFreshness, isDue, type FeedEntry, type OrderPlace } from './items/fee
 import { Choice, RankingTooSlowError, type ChoiceParts } from './ranking/choice.ts';
 import { visitNewest } from './ranking/filter.ts';
 import { planItems, type Chosen, type PagePlan, type PagePlanRequest } from './ranking/order.ts';
-import { nobody } from './ranking/picker.ts';
+import { noAuthor } from './ranking/picker.ts';
 import { keepPool, leaveOutServed, type Session } from './ranking/pool.ts';
 
 export type Taken = {
@@ -47,7 +47,7 @@ export function takePage(
   const planRequest: PagePlanRequest = {
     wanted: extra + request.limit,
     position: fixed.served.size,
-    previousAuthor: fixed.page.at(-1)?.entry.authorNumber ?? nobody,
+    previousAuthor: fixed.page.at(-1)?.entry.authorNumber ?? noAuthor,
     live: request.live,
   };
   const { plan, fallback } =

@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { Closed, Nullable, OneOf } from '../../platform/http/schemas.ts';
-import { contentTypes, publicItemFields } from '../content/content.ts';
+import { contentTypes } from '../content/content.ts';
+import { publicItemFields } from '../content/feed-items/feed-items.ts';
 import { largestPage } from './feed.ts';
 
 /** Same limit as for events. */

@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { announced, findItems, isPlayable, type ItemRow } from '../content/content.ts';
+import { contentTraits, findItems, type ItemRow } from '../content/content.ts';
+import { announced, isPlayable } from '../content/feed-items/feed-items.ts';
 import type { FeedParts } from './feed.ts';
 
 export type ShownItem = { readonly row: ItemRow; readonly json: Buffer };
@@ -46,7 +47,8 @@ export class ShownItems {
     name: string,
   ): Promise<ShownItem | null> {
     const [row] = await findItems(this.#parts.db, organizationId, [contentId]);
-    if (row?.content_type === 'live_stream') this.#streams.set(name, true);
+    if (row !== undefined && contentTraits[row.content_type].isPolled)
+      this.#streams.set(name, true);
     else this.#streams.delete(name);
     return row === undefined ? null : this.#present(organizationId, row);
   }
@@ -55,11 +57,11 @@ export class ShownItems {
     const { db, hydrator, liveStreams } = this.#parts;
     const nowMs = Date.now();
     if (isPlayable(row, nowMs)) {
-      return { row, json: await presentItem(this.#parts, organizationId, row) };
+      return { row, json: await presentFeedItem(this.#parts, organizationId, row) };
     }
     const announcement = await announced(db, organizationId, row, nowMs);
     if (announcement === null) return null;
-    const streams = await liveStreams.ofItems(organizationId, [row.content_id]);
+    const streams = await liveStreams.ofItems(organizationId, [typed(row)]);
     const stream = streams.get(row.content_id);
     if (stream === undefined || stream.status === 'ended') return null;
     // It may be live already, but for viewers it begins when the item is due.
@@ -68,14 +70,13 @@ export class ShownItems {
   }
 }
 
-export async function presentItem(
+export async function presentFeedItem(
   { hydrator, liveStreams }: Parts,
   organizationId: OrganizationId,
   row: ItemRow,
 ): Promise<Buffer> {
-  const streams =
-    row.content_type === 'live_stream'
-      ? await liveStreams.ofItems(organizationId, [row.content_id])
-      : null;
-  return hydrator.readOne(organizationId, row, streams?.get(row.content_id));
+  const streams = await liveStreams.ofItems(organizationId, [typed(row)]);
+  return hydrator.readOne(organizationId, row, streams.get(row.content_id));
 }
+
+const typed = (row: ItemRow) => ({ contentId: row.content_id, contentType: row.content_type });

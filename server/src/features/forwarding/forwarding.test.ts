@@ -9,7 +9,7 @@ import { Hints } from '../../platform/hints/hints.ts';
 import { openDatabase } from '../../platform/database/database.ts';
 import { newUuid7 } from '../../platform/values/uuid7.ts';
 import { openEventLog } from '../events/events.ts';
-import { startWebhookService } from '../webhooks/webhooks.fixture.ts';
+import { startWebhookService } from '../../../test/webhooks/webhooks.ts';
 import { followLog } from './follow.ts';
 
 let isAway = false;

@@ -12,11 +12,11 @@ import type { ImportSource } from './queries.ts';
 import { ImportItem } from './schemas.ts';
 import { schemes } from './source-body.ts';
 
-export type Item = {
+export type ImportedItem = {
   source: ImportSource;
   metadata: Metadata & { autoScrollInterval?: number | null };
 };
-export type CheckedItem = { item: Item } | { error: { code: string; message: string } };
+export type CheckedItem = { item: ImportedItem } | { error: { code: string; message: string } };
 
 /** Decides whether a source may be read. */
 export type SourceRules = { egress: Egress; buckets: SourceBuckets };
@@ -61,7 +61,7 @@ function toItem({
   contentType,
   autoScrollInterval,
   ...metadata
-}: Static<typeof ImportItem>): Item {
+}: Static<typeof ImportItem>): ImportedItem {
   if (sourceUrl !== undefined && images !== undefined) {
     throw fieldError(
       'images',

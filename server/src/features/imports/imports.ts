@@ -18,12 +18,12 @@ import { enqueue } from '../../platform/queue/queue.ts';
 import {
   createCarousel,
   createVideoItem,
-  failWithoutSource,
   findItemByExternalId,
   type ItemRow,
 } from '../content/content.ts';
+import { failWithoutSource } from '../content/item-media/item-media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import type { CheckedItem, Item } from './check-items.ts';
+import type { CheckedItem, ImportedItem } from './check-items.ts';
 import { findSource, insertImport, insertSource } from './queries.ts';
 import { sourcePrefix } from './source-body.ts';
 
@@ -100,7 +100,7 @@ export async function createImports(
 async function createImport(
   tx: Tx,
   organizationId: OrganizationId,
-  { source, metadata }: Item,
+  { source, metadata }: ImportedItem,
 ): Promise<Imported> {
   const existing = await findExisting(tx, organizationId, metadata.externalId);
   if (existing !== null) return { status: 'existing', row: existing };

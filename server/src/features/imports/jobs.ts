@@ -12,7 +12,7 @@ import {
 import type { SourceBuckets } from '../../platform/storage/source-buckets.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { dayMs } from '../../platform/values/time.ts';
-import { recordTransfer } from '../content/content.ts';
+import { recordTransfer } from '../content/item-media/item-media.ts';
 import type { ImageDecoder } from '../media/media.ts';
 import {
   acceptReceived,

@@ -45,7 +45,7 @@ export function itemIdOf(key: ItemKey): string {
   return key.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-export function countryName(number: number): string {
+export function countryCode(number: number): string {
   return number === 0 ? '' : String.fromCharCode(number >> 8, number & 255);
 }
 

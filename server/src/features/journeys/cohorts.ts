@@ -9,7 +9,7 @@ import { dayMs } from '../../platform/values/time.ts';
 import type { ZoneClock } from '../../platform/values/zone-clock.ts';
 import { noItem } from '../events/events.ts';
 import { itemIdOf, itemKey, type Chunk } from './chunk.ts';
-import { groupReader, type Dimension } from './dimensions.ts';
+import { groupReader, type JourneyDimension } from './dimensions.ts';
 import { matcherOf, propertiesNeeded, type Matcher } from './matcher.ts';
 import { compareNames, Names, NamesInGroups, rateOf } from './names.ts';
 import type { Days } from './queries.ts';
@@ -32,7 +32,7 @@ export type CohortQuestion = {
   /** Whether a viewer may be in a cohort. */
   readonly takes: (member: number) => boolean;
   /** Dimension of the event that begins the cohort. */
-  readonly breakdown: Dimension | null;
+  readonly breakdown: JourneyDimension | null;
   readonly limit: number;
 };
 

@@ -8,7 +8,7 @@ import { OneOf } from '../../platform/http/schemas.ts';
 import { filterQuery, variantReader } from '../analytics/analytics.ts';
 import { isCountry } from '../events/events.ts';
 import type { Asking } from './answers.ts';
-import { countryName, devices, itemKey, type Chunk, type ItemKey } from './chunk.ts';
+import { countryCode, devices, itemKey, type Chunk, type ItemKey } from './chunk.ts';
 import type { Names } from './names.ts';
 import { selectItemLabels } from './queries.ts';
 import type { Question } from './scan.ts';
@@ -19,14 +19,14 @@ const dimensions = [...ofEvents, ...ofItems, 'experimentVariant'] as const;
 type DimensionName = (typeof dimensions)[number];
 
 /** Values are as shown in the response; '' means unknown. */
-export type Dimension =
+export type JourneyDimension =
   | { readonly by: (typeof ofEvents)[number] }
   | { readonly by: 'item'; readonly valueOf: (item: ItemKey) => string }
   | { readonly by: 'viewer'; readonly valueOf: (member: number) => string };
 
-type Wanted = { readonly dimension: Dimension; readonly value: string };
+type Wanted = { readonly dimension: JourneyDimension; readonly value: string };
 export type Selection = {
-  readonly breakdown: Dimension | null;
+  readonly breakdown: JourneyDimension | null;
   /** Only events that match all of these count. */
   readonly wanted: readonly Wanted[];
 };
@@ -104,7 +104,7 @@ async function findVariants({ db, organizationId, variantsOf }: Asking, experime
 async function findDimension(
   { db, organizationId }: Asking,
   name: Exclude<DimensionName, 'experimentVariant'>,
-): Promise<Dimension> {
+): Promise<JourneyDimension> {
   if (name === 'device' || name === 'country' || name === 'appVersion') return { by: name };
   const labels = await selectItemLabels(db, organizationId, name, null);
   const values = new Map([...labels].map(([id, [value = '']]) => [itemKey(id), value]));
@@ -129,7 +129,7 @@ export function askOnly(question: Question, wanted: Selection['wanted']): Questi
 /** Returns a reader of numbers for the values of a chunk's rows; 0 without a breakdown. */
 export function groupReader(
   chunk: Chunk,
-  breakdown: Dimension | null,
+  breakdown: JourneyDimension | null,
   names: Names,
 ): (row: number) => number {
   if (breakdown === null) return () => 0;
@@ -139,7 +139,7 @@ export function groupReader(
 /** Returns a reader of results derived from row values. Each column entry is looked up once. */
 function byValue<Result>(
   chunk: Chunk,
-  dimension: Dimension,
+  dimension: JourneyDimension,
   resultOf: (value: string) => Result,
 ): (row: number) => Result {
   const known = new Map<number, Result>();
@@ -159,12 +159,12 @@ type Column = {
   readonly valueOf: (entry: number) => string;
 };
 
-function columnOf({ columns, versions, items }: Chunk, dimension: Dimension): Column {
+function columnOf({ columns, versions, items }: Chunk, dimension: JourneyDimension): Column {
   switch (dimension.by) {
     case 'device':
       return { column: columns.device, valueOf: (entry) => devices[entry] ?? '' };
     case 'country':
-      return { column: columns.country, valueOf: countryName };
+      return { column: columns.country, valueOf: countryCode };
     case 'appVersion':
       return { column: columns.version, valueOf: (entry) => versions[entry] ?? '' };
     case 'item':

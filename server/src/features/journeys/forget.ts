@@ -1,6 +1,6 @@
 /** Removes erased viewers and deleted items from chunks. */
 import type { Tx } from '../../platform/database/database.ts';
-import type { Item, Viewer } from '../../platform/projections/projection.ts';
+import type { ProjectedItem, Viewer } from '../../platform/projections/projection.ts';
 import { erasedKeys, memberOf } from '../analytics/analytics.ts';
 import {
   erasedId,
@@ -20,7 +20,7 @@ import {
   type Properties,
   type Scalar,
 } from './properties.ts';
-import { replaceChunk, selectChunks, type ReadChunk } from './queries.ts';
+import { replaceJourneyChunk, selectJourneyChunks, type ReadJourneyChunk } from './queries.ts';
 
 const chunksAtOnce = 50;
 const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
@@ -53,7 +53,7 @@ export async function forgetViewer(tx: Tx, viewer: Viewer): Promise<number> {
 /**
  * Events of deleted items stay as events without an item, because they still show viewer activity.
  */
-export async function forgetItems(tx: Tx, items: readonly Item[]): Promise<void> {
+export async function forgetJourneyItems(tx: Tx, items: readonly ProjectedItem[]): Promise<void> {
   for (const [organizationId, own] of Map.groupBy(items, (item) => item.organizationId)) {
     const gone = new Set(own.map(({ contentId }) => itemKey(contentId)));
     await rewrite(tx, organizationId, (chunk) => {
@@ -64,13 +64,13 @@ export async function forgetItems(tx: Tx, items: readonly Item[]): Promise<void>
 }
 
 async function rewrite(tx: Tx, organizationId: string, edit: Edit): Promise<void> {
-  for (let after: ReadChunk | null = null; ;) {
+  for (let after: ReadJourneyChunk | null = null; ;) {
     const page = { after, limit: chunksAtOnce, withProperties: true };
-    const chunks: ReadChunk[] = await selectChunks(tx, organizationId, always, page);
+    const chunks: ReadJourneyChunk[] = await selectJourneyChunks(tx, organizationId, always, page);
     for (const chunk of chunks) {
       const edited = edit(decodeFullChunk(chunk));
       if (edited === null) continue;
-      await replaceChunk(tx, organizationId, {
+      await replaceJourneyChunk(tx, organizationId, {
         ...chunk,
         rows: edited.rows,
         body: encodeChunk(edited),

@@ -8,7 +8,7 @@
  * farthest step. This is the rule of ClickHouse's `windowFunnel`, with times.
  */
 import { hourMs } from '../../platform/values/time.ts';
-import { groupReader, type Dimension } from './dimensions.ts';
+import { groupReader, type JourneyDimension } from './dimensions.ts';
 import { matcherOf, propertiesNeeded, type Matcher } from './matcher.ts';
 import { compareNames, Names, rateOf } from './names.ts';
 import type { Days } from './queries.ts';
@@ -20,7 +20,7 @@ export type FunnelQuestion = {
   readonly steps: readonly Matcher[];
   /** Null means within one session. */
   readonly windowHours: number | null;
-  readonly breakdown: Dimension | null;
+  readonly breakdown: JourneyDimension | null;
   readonly limit: number;
   readonly sessionTimeoutMs: number;
 };

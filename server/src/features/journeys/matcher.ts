@@ -13,7 +13,7 @@ import {
   fulfils,
   Kind,
   kindsOf,
-  propertiesOf,
+  propertiesRead,
   selectMetrics,
   Where,
   type Condition,
@@ -55,7 +55,7 @@ export async function readDeclared(db: Db, organizationId: string): Promise<Decl
     kinds: new Set(metrics.flatMap(({ definition }) => kindsOf(definition))),
     properties: new Set(
       metrics.flatMap(({ definition }) =>
-        propertiesOf(definition).map(({ event, field }) => propertyName(event, field)),
+        propertiesRead(definition).map(({ event, field }) => propertyName(event, field)),
       ),
     ),
   };

@@ -6,7 +6,7 @@
  * nonexistent.
  */
 import { itemIdOf, itemKey, type Chunk } from './chunk.ts';
-import { groupReader, type Dimension } from './dimensions.ts';
+import { groupReader, type JourneyDimension } from './dimensions.ts';
 import { noItem } from '../events/events.ts';
 import { matcherOf, propertiesNeeded, type Matcher } from './matcher.ts';
 import { compareNames, Names, NamesInGroups, tooMany } from './names.ts';
@@ -23,7 +23,7 @@ export type PathQuestion = {
   readonly byItem: boolean;
   readonly exclude: ReadonlySet<string>;
   readonly collapse: boolean;
-  readonly breakdown: Dimension | null;
+  readonly breakdown: JourneyDimension | null;
   readonly limit: number;
   readonly sessionTimeoutMs: number;
 };

@@ -6,7 +6,7 @@ import { newUuid7 } from '../../platform/values/uuid7.ts';
 import {
   hashViewer,
   memberOf,
-  selectExisting,
+  selectExistingContent,
   viewerOf,
   type ContentKey,
 } from '../analytics/analytics.ts';
@@ -19,13 +19,13 @@ import {
 import { ViewerSecrets } from '../organizations/organizations.ts';
 import { chunkOf, mergeChunks, type FullChunk, type JourneyEvent } from './chunk.ts';
 import { decodeFullChunk, encodeChunk, encodeProperties } from './codec.ts';
-import { forgetItems, forgetViewer } from './forget.ts';
+import { forgetJourneyItems, forgetViewer } from './forget.ts';
 import {
   deleteOldChunks,
-  insertChunks,
+  insertJourneyChunks,
   keepOldChunks,
-  selectCrowdedLevels,
-  takeChunks,
+  selectCrowdedJourneyLevels,
+  takeJourneyChunks,
   type JourneyDay,
   type StoredChunk,
 } from './queries.ts';
@@ -45,7 +45,7 @@ export const journeyEvents: EventProjection = {
   createWriter: () => new JourneyWriter(),
   maxDuty: 1,
   eraseViewer: forgetViewer,
-  purgeItems: forgetItems,
+  purgeItems: forgetJourneyItems,
   expire: [(tx, limit) => deleteOldChunks(tx, keptDays, limit)],
   rebuild: { from: 'log', keepOld: keepOldChunks },
 };
@@ -66,7 +66,7 @@ class JourneyWriter implements ProjectionWriter<LoggedEvent> {
     if (pass.length === 0) return;
     await this.#secrets.load(tx, new Set(pass.map(({ organizationId }) => organizationId)));
     const days = this.#byDay(pass, await findItems(tx, pass));
-    await insertChunks(
+    await insertJourneyChunks(
       tx,
       days.map(({ day, events }) => stored(day, chunkOf(events))),
     );
@@ -119,7 +119,7 @@ async function findItems(tx: Tx, pass: readonly EventBlock[]): Promise<ReadonlyS
         named.set(`${organizationId} ${contentId}`, { organizationId, contentId });
     }
   }
-  const found = await selectExisting(tx, [...named.values()]);
+  const found = await selectExistingContent(tx, [...named.values()]);
   return new Set(found.map(({ organizationId, contentId }) => `${organizationId} ${contentId}`));
 }
 
@@ -136,8 +136,11 @@ function stored(day: JourneyDay, of: FullChunk): StoredChunk {
 
 /** Merges small chunks, so that a day has few and each row is rewritten at most twice. */
 async function compact(tx: Tx, days: readonly JourneyDay[]): Promise<void> {
-  for (const level of await selectCrowdedLevels(tx, days, { fullLevel, minChunks: minCrowd })) {
-    const merged = mergeChunks((await takeChunks(tx, level)).map(decodeFullChunk));
-    await insertChunks(tx, [stored(level, merged)]);
+  for (const level of await selectCrowdedJourneyLevels(tx, days, {
+    fullLevel,
+    minChunks: minCrowd,
+  })) {
+    const merged = mergeChunks((await takeJourneyChunks(tx, level)).map(decodeFullChunk));
+    await insertJourneyChunks(tx, [stored(level, merged)]);
   }
 }

@@ -18,7 +18,7 @@ export type Bodies = { readonly body: Buffer; readonly properties: Buffer | null
 export type StoredChunk = JourneyDay &
   Bodies & { readonly chunk: string; readonly level: number; readonly rows: number };
 
-export async function insertChunks(tx: Tx, chunks: readonly StoredChunk[]): Promise<void> {
+export async function insertJourneyChunks(tx: Tx, chunks: readonly StoredChunk[]): Promise<void> {
   if (chunks.length === 0) return;
   const properties = chunks.map((chunk) => chunk.properties ?? Buffer.alloc(0));
   await sql`
@@ -39,7 +39,7 @@ export async function insertChunks(tx: Tx, chunks: readonly StoredChunk[]): Prom
 type CrowdedLevel = JourneyDay & { readonly level: number };
 
 /** Levels of these days with at least `minChunks` chunks that can still be merged. */
-export async function selectCrowdedLevels(
+export async function selectCrowdedJourneyLevels(
   tx: Tx,
   days: readonly JourneyDay[],
   { fullLevel, minChunks }: { fullLevel: number; minChunks: number },
@@ -58,7 +58,7 @@ export async function selectCrowdedLevels(
 }
 
 /** Removes the chunks of a level and returns them. */
-export async function takeChunks(
+export async function takeJourneyChunks(
   tx: Tx,
   { organizationId, dayMs, level }: CrowdedLevel,
 ): Promise<Bodies[]> {
@@ -70,23 +70,23 @@ export async function takeChunks(
 }
 
 type ChunkKey = { readonly day: string; readonly level: number; readonly chunk: string };
-export type ReadChunk = ChunkKey & Bodies & { readonly dayMs: number };
+export type ReadJourneyChunk = ChunkKey & Bodies & { readonly dayMs: number };
 export type Days = { readonly startMs: number; readonly endMs: number };
 
 /** Chunks in day order, after `after`. */
-export async function selectChunks(
+export async function selectJourneyChunks(
   db: Db,
   organizationId: string,
   { startMs, endMs }: Days,
   page: { after: ChunkKey | null; limit: number; withProperties: boolean },
-): Promise<ReadChunk[]> {
+): Promise<ReadJourneyChunk[]> {
   const { after, limit, withProperties } = page;
   const behind =
     after === null
       ? sql``
       : sql`and (day, level, chunk) > (${after.day}::date, ${after.level}::int8, ${after.chunk}::uuid)`;
   const properties = withProperties ? sql`properties` : sql`null::bytea as properties`;
-  const { rows } = await sql<ReadChunk>`
+  const { rows } = await sql<ReadJourneyChunk>`
     select day::text as day, level, chunk, body, ${properties},
       (extract(epoch from day) * 1000)::int8 as "dayMs"
     from journey_chunk
@@ -109,7 +109,7 @@ export async function countRows(
   return rows[0]?.total ?? 0;
 }
 
-export async function replaceChunk(
+export async function replaceJourneyChunk(
   tx: Tx,
   organizationId: string,
   { day, level, chunk, body, properties, rows }: ChunkKey & Bodies & { rows: number },

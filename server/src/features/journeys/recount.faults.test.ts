@@ -1,3 +1,3 @@
-import { compareJourneys } from './recount-service.fixture.ts';
+import { compareJourneys } from '../../../test/recount/journeys-service.ts';
 
 await compareJourneys(300_000);

@@ -9,11 +9,11 @@
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { dayMs } from '../../platform/values/time.ts';
-import { readPeople, type People } from '../analytics/analytics.ts';
+import { readPeople, type UsersOfDevices } from '../analytics/analytics.ts';
 import type { Chunk } from './chunk.ts';
 import { decodeChunk, decodeProperties } from './codec.ts';
 import type { Properties } from './properties.ts';
-import { countRows, selectChunks, type Days, type ReadChunk } from './queries.ts';
+import { countRows, selectJourneyChunks, type Days, type ReadJourneyChunk } from './queries.ts';
 import { sortByViewer, ViewerRows, type Visit } from './viewer-rows.ts';
 
 /** Takes about 100 MB of memory. */
@@ -66,13 +66,13 @@ export async function ask(db: Db, organizationId: string, question: Question): P
 }
 
 type Selection = {
-  readonly people: People | null;
+  readonly people: UsersOfDevices | null;
   readonly isOfRound: ((person: number) => boolean) | null;
 };
 
 function collect(
   rows: ViewerRows,
-  stored: ReadChunk,
+  stored: ReadJourneyChunk,
   { moments, properties, coder }: Question,
   { people, isOfRound }: Selection,
 ): void {
@@ -108,11 +108,11 @@ async function* readChunks(
   organizationId: string,
   days: Days,
   { properties }: Question,
-): AsyncGenerator<ReadChunk> {
+): AsyncGenerator<ReadJourneyChunk> {
   const withProperties = properties.size > 0;
-  for (let after: ReadChunk | null = null; ;) {
+  for (let after: ReadJourneyChunk | null = null; ;) {
     const page = { after, limit: chunksAtOnce, withProperties };
-    const chunks: ReadChunk[] = await selectChunks(db, organizationId, days, page);
+    const chunks: ReadJourneyChunk[] = await selectJourneyChunks(db, organizationId, days, page);
     yield* chunks;
     const last = chunks.at(-1);
     if (last === undefined || chunks.length < chunksAtOnce) return;

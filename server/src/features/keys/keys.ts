@@ -7,7 +7,7 @@ import { formatTimestamp } from '../../platform/values/time.ts';
 import { generateKey, hashKey, keyPrefix, keyType } from './key-format.ts';
 import {
   countOtherSecretKeys,
-  expireAfter,
+  expireKeyAfter,
   findKey,
   findOrganizationOf,
   insertKey,
@@ -145,7 +145,7 @@ export async function rotate(
   const family = old.family ?? old.api_key_id;
   const request = { type, name, expiresAt, scopes, rateLimit, family };
   const made = await createKey(tx, organizationId, request);
-  await expireAfter(tx, organizationId, keyId, graceSeconds);
+  await expireKeyAfter(tx, organizationId, keyId, graceSeconds);
   return { ...made, replaces: old.api_key_id };
 }
 

@@ -173,7 +173,7 @@ export async function lockWorkingKey(
 }
 
 /** Makes a key expire after a time, unless it expires sooner. */
-export async function expireAfter(
+export async function expireKeyAfter(
   tx: Tx,
   organizationId: OrganizationId,
   keyId: ApiKeyId,

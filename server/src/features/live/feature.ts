@@ -32,6 +32,7 @@ import { makeRecording } from './recording-job.ts';
 import { cleanUpSegments, recordingJob } from './recording.ts';
 import { addLiveRoutes } from './routes.ts';
 import { liveEvents } from './webhook-events.ts';
+import { streamViewers } from './viewers/viewers.ts';
 import { webhookEvents } from '../webhooks/webhooks.ts';
 
 type Parts = {
@@ -127,8 +128,10 @@ export const live = defineFeature({
     'live_rung',
     'live_rung_segment',
     'live_simulcast_target',
+    'live_viewer',
   ],
   extensions: [extend(webhookEvents, liveEvents)],
+  projections: () => [streamViewers],
   build(parts: Parts, { rtmpPort, rtmpsPort, srtPort, liveRenditions }) {
     refuseWithoutCertificate(parts.certificate, rtmpsPort);
     const { db, log, metrics, storage, cursors, mutations, hints, publicUrl } = parts;
@@ -164,7 +167,7 @@ export const live = defineFeature({
       provides: { liveStreams },
       routes: (app, opened) => {
         const edge = opened.use(new LiveEdge({ db, storage, hints }));
-        parts.fileHandlers.add((request, reply, file) => edge.handle(request, reply, file));
+        parts.fileHandlers.add(edge);
         addLiveRoutes(app, { db, cursors, mutations, ingestUrls, egress, vault, onChange });
         const onQueued = () => hints.give(makeClip.name);
         const { mediaAccess: urls, maxMediaDurationMs: maxClipDurationMs } = parts;

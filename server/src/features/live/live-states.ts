@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { countLiveViewers } from '../analytics/analytics.ts';
+import { countStreamViewers } from './viewers/count-viewers.ts';
 import { findActive, findByContent, type ShownStream } from './queries.ts';
 
 export type LiveState = {
@@ -11,11 +11,14 @@ export type LiveState = {
   readonly currentViewers: number;
 };
 
+type TypedItem = { readonly contentId: string; readonly contentType: string };
+
 export type LiveStreams = {
   active(organizationId: OrganizationId): Promise<ReadonlyMap<string, LiveState>>;
+  /** The states of those items that are live streams. */
   ofItems(
     organizationId: OrganizationId,
-    contentIds: readonly string[],
+    items: readonly TypedItem[],
   ): Promise<ReadonlyMap<string, LiveState>>;
 };
 
@@ -52,8 +55,11 @@ export class LiveStates implements LiveStreams {
 
   async ofItems(
     organizationId: OrganizationId,
-    contentIds: readonly string[],
+    items: readonly TypedItem[],
   ): Promise<ReadonlyMap<string, LiveState>> {
+    const contentIds = items.flatMap(({ contentId, contentType }) =>
+      contentType === 'live_stream' ? [contentId] : [],
+    );
     if (contentIds.length === 0) return none;
     const active = await this.active(organizationId);
     const found = new Map<string, LiveState>();
@@ -90,7 +96,7 @@ export class LiveStates implements LiveStreams {
     const streams = await findActive(this.#db, organizationId);
     if (streams.length === 0) return none;
     const ids = streams.map(({ contentId }) => contentId);
-    const viewers = await countLiveViewers(this.#db, organizationId, ids);
+    const viewers = await countStreamViewers(this.#db, organizationId, ids);
     return new Map(
       streams.map((stream) => [
         stream.contentId,

@@ -22,14 +22,8 @@ import { newTypeId, parseTypeId, type OrganizationId } from '../../platform/valu
 import { enqueue } from '../../platform/queue/queue.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
-import {
-  archive,
-  createLiveItem,
-  failWithoutSource,
-  isPresent,
-  lockEvenArchived,
-  type Metadata,
-} from '../content/content.ts';
+import { archive, createLiveItem, isPresent, type Metadata } from '../content/content.ts';
+import { failWithoutSource, lockEvenArchived } from '../content/item-media/item-media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import {
   findContentId,

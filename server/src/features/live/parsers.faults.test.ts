@@ -1,7 +1,7 @@
 /** A million mutated inputs for each parser of untrusted bytes, with bounded memory. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fuzz, parsers } from './parsers.fixture.ts';
+import { fuzz, parsers } from '../../../test/live/parsers.ts';
 
 const rounds = 20;
 const inputsPerRound = 50_000;

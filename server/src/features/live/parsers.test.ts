@@ -1,7 +1,7 @@
 /** For any input, a parser either returns or throws its documented error. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fuzz, parsers } from './parsers.fixture.ts';
+import { fuzz, parsers } from '../../../test/live/parsers.ts';
 
 for (const parser of parsers) {
   test(`mutated ${parser.name} are answered or refused`, () => {

@@ -13,7 +13,7 @@ import {
   type JobAnswer,
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { findMediaSource, liveFolderOf, markRecorded } from '../content/content.ts';
+import { findMediaSource, liveFolderOf, markRecorded } from '../content/item-media/item-media.ts';
 import { enqueueProcessing } from '../processing/processing.ts';
 import { wasRolledBack } from '../uploads/uploads.ts';
 import { loadFormats, recordedHeader, recordedTracks } from './ingest/formats.ts';

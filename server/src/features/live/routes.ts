@@ -14,7 +14,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Vault } from '../../platform/secrets/vault.ts';
-import { countLiveViewers } from '../analytics/analytics.ts';
+import { countStreamViewers } from './viewers/count-viewers.ts';
 import {
   createStream,
   deleteStream,
@@ -116,7 +116,7 @@ function addListRoute(app: HttpApp, { db, cursors, ingestUrls }: LiveRouteParts)
       });
       const active = data.filter(({ status }) => status === 'active');
       const ids = active.map((row) => row.content_id);
-      const viewers = await countLiveViewers(db, organizationId, ids);
+      const viewers = await countStreamViewers(db, organizationId, ids);
       return {
         data: data.map((row) => presentStream(row, ingestUrls, viewers.get(row.content_id) ?? 0)),
         meta,

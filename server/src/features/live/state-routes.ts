@@ -7,7 +7,7 @@ import { answers, Closed, Envelope, IdParams } from '../../platform/http/schemas
 import { getItem } from '../content/content.ts';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { OrganizationId } from '../../platform/values/ids.ts';
-import { countLiveViewers } from '../analytics/analytics.ts';
+import { countStreamViewers } from './viewers/count-viewers.ts';
 import {
   getStream,
   noIngest,
@@ -25,7 +25,7 @@ const tags = ['Live streams'];
 /** A stream as the API returns it, with its current viewer count. */
 export async function present(db: Db | Tx, row: LiveStreamRow, ingestUrls: IngestUrls) {
   const organizationId = row.organization_id as OrganizationId;
-  const viewers = await countLiveViewers(db, organizationId, [row.content_id]);
+  const viewers = await countStreamViewers(db, organizationId, [row.content_id]);
   return presentStream(row, ingestUrls, viewers.get(row.content_id) ?? 0);
 }
 
@@ -67,7 +67,7 @@ function addStatesRoute(app: HttpApp, { db }: LiveRouteParts): void {
       const rows = found.filter((row) => type === 'secret' || row.visibility !== 'private');
       const active = rows.filter(({ status }) => status === 'active');
       const contentIds = active.map((row) => row.content_id);
-      const viewers = await countLiveViewers(db, organizationId, contentIds);
+      const viewers = await countStreamViewers(db, organizationId, contentIds);
       const states = new Map(
         rows.map((row) => [
           row.live_stream_id,

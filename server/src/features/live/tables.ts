@@ -114,6 +114,13 @@ type LivePartTable = {
   created_at: DefaultTimestamp;
 };
 
+type LiveViewerTable = {
+  organization_id: string;
+  content_id: string;
+  viewer_key: Buffer;
+  last_at: StoredTimestamp;
+};
+
 declare module '../../platform/database/tables.ts' {
   interface Tables {
     live_stream: LiveStreamTable;
@@ -123,5 +130,6 @@ declare module '../../platform/database/tables.ts' {
     live_rung_segment: LiveRungSegmentTable;
     live_simulcast_target: LiveSimulcastTargetTable;
     live_part: LivePartTable;
+    live_viewer: LiveViewerTable;
   }
 }

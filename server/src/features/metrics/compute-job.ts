@@ -15,7 +15,7 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { done, handle, type HandledJob } from '../../platform/queue/job-handler.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { ViewerSecrets } from '../organizations/organizations.ts';
-import { countEvents } from './counting.ts';
+import { countMetricEvents } from './counting.ts';
 import { insertEvents, markComputed, selectMetrics } from './queries.ts';
 
 export const computeMetricsJob = defineJob({
@@ -69,7 +69,7 @@ async function computeMetrics(
         organizationId,
         events: countsBots ? events : events.filter(({ bot }) => bot !== true),
       }));
-      await insertEvents(tx, await countEvents(tx, secrets, blocks));
+      await insertEvents(tx, await countMetricEvents(tx, secrets, blocks));
       return page;
     });
     if (isLast) return;

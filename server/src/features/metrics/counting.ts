@@ -12,7 +12,7 @@ export type OrganizationEvents = {
 };
 
 /** @returns the contributions of events; an event without a viewer contributes nothing */
-export async function countEvents(
+export async function countMetricEvents(
   db: Db,
   secrets: ViewerSecrets,
   blocks: readonly OrganizationEvents[],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { LoggedEvent } from '../events/events.ts';
-import { countEvent, kindsOf, propertiesOf, type MetricDefinition } from './definition.ts';
+import { countEvent, kindsOf, propertiesRead, type MetricDefinition } from './definition.ts';
 
 const base: MetricDefinition = {
   type: 'count',
@@ -58,7 +58,7 @@ test('conditions compare values of the same type, and an event without the field
 test('a metric reports the properties it reads', () => {
   const where = [{ field: 'currency', operator: 'eq', value: 'EUR' }] as const;
   const counted = { ...base.counted, field: 'amount', where };
-  assert.deepEqual(propertiesOf({ ...base, type: 'sum', counted }), [
+  assert.deepEqual(propertiesRead({ ...base, type: 'sum', counted }), [
     { event: 'custom.purchase', field: 'currency' },
     { event: 'custom.purchase', field: 'amount' },
   ]);

@@ -125,7 +125,7 @@ export function kindsOf({ counted, denominator }: MetricDefinition): string[] {
 }
 
 /** The keys of `data` that a metric reads, by kind of event. */
-export function propertiesOf(definition: MetricDefinition): { event: string; field: string }[] {
+export function propertiesRead(definition: MetricDefinition): { event: string; field: string }[] {
   const { counted, denominator } = definition;
   return [counted, ...(denominator === null ? [] : [denominator])].flatMap(
     ({ event, where, field }) =>

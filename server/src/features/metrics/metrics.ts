@@ -9,7 +9,7 @@ export { checkCondition } from './create-metric.ts';
 export {
   fulfils,
   kindsOf,
-  propertiesOf,
+  propertiesRead,
   unit as unitOfCounts,
   type Condition,
   type Direction,

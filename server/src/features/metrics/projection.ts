@@ -18,7 +18,7 @@ import {
 } from '../events/events.ts';
 import { ViewerSecrets } from '../organizations/organizations.ts';
 import { computeMetricsJob } from './compute-job.ts';
-import { countEvents, eventKeyOf } from './counting.ts';
+import { countMetricEvents, eventKeyOf } from './counting.ts';
 import {
   deleteEventsOf,
   deleteEventsOfDeleted,
@@ -106,7 +106,7 @@ class MetricWriter implements ProjectionWriter<LoggedEvent> {
     const pass = this.#pass;
     this.#pass = [];
     if (pass.length === 0) return;
-    await insertEvents(tx, await countEvents(tx, this.#secrets, pass));
+    await insertEvents(tx, await countMetricEvents(tx, this.#secrets, pass));
     await upsertVersions(tx, await this.#versions.take(tx, this.#secrets, pass));
   }
 

@@ -6,7 +6,7 @@ import type { Vault } from '../../platform/secrets/vault.ts';
 import type { Attempts } from './attempts.ts';
 import { peopleErrors } from './errors.ts';
 import { verifyPassword } from './password.ts';
-import { chooseOrganization, findAccount, type AccountRow } from './queries.ts';
+import { findLatestOrganization, findAccount, type AccountRow } from './queries.ts';
 import { takeSecondFactor } from './second-factor.ts';
 
 export type ProofParts = { readonly db: Db; readonly vault: Vault; readonly attempts: Attempts };
@@ -49,8 +49,8 @@ export async function signIn(
   proof: Proof,
 ): Promise<{ personId: PersonId; organizationId: OrganizationId }> {
   const { personId } = await provePerson(parts, proof);
-  const organizationId = await chooseOrganization(parts.db, personId);
-  // The last membership has just been removed, and the account with it.
+  const organizationId = await findLatestOrganization(parts.db, personId);
+  // The last membership was just removed, and the account with it.
   if (organizationId === null) throw new ApiError(peopleErrors.SIGN_IN_FAILED);
   return { personId, organizationId };
 }

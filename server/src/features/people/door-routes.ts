@@ -15,7 +15,7 @@ import { signIn, type ProofParts } from './accounts.ts';
 import { acceptInvitation, normalEmail, readInvitation } from './invitations.ts';
 import { sendResetJob } from './mail-jobs.ts';
 import { peopleErrors } from './errors.ts';
-import { hasPeople } from './queries.ts';
+import { hasAnyone } from './queries.ts';
 import { resetPassword } from './resets.ts';
 import { Code, Email, GivenPassword, NewPassword, PersonName, RoleName, Token } from './schemas.ts';
 import { requireConsole, type PersonSessions } from './sessions.ts';
@@ -61,7 +61,7 @@ function addSignInRoute(app: HttpApp, parts: DoorParts): void {
     },
     async () => ({
       data: {
-        hasPeople: await hasPeople(parts.db),
+        hasPeople: await hasAnyone(parts.db),
         hasMail: parts.hasMail,
         hasPasskeys: parts.hasPasskeys,
         singleSignOn: parts.singleSignOn && {

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { SMTPServer } from 'smtp-server';
 import { atEnd } from '../../../test/database.ts';
 import { eventually, startService } from '../../../test/service.ts';
-import { atDoor, cookieOf, createPerson, password, personBy } from './people.fixture.ts';
+import { atDoor, cookieOf, createPerson, password, personBy } from '../../../test/people/people.ts';
 import { codeAt, stepAt } from './totp.ts';
 
 /** A real mail server on loopback. */

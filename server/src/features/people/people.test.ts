@@ -3,7 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createOrganization } from '../../../test/seed.ts';
 import { startService } from '../../../test/service.ts';
-import { atDoor, cookieOf, createPerson, inviteBy, password, personBy } from './people.fixture.ts';
+import {
+  atDoor,
+  cookieOf,
+  createPerson,
+  inviteBy,
+  password,
+  personBy,
+} from '../../../test/people/people.ts';
 
 const service = await startService();
 const second = await startService({}, { beside: service });

@@ -79,7 +79,7 @@ export async function listOwnOrganizations(db: Db, personId: PersonId): Promise<
 }
 
 /** The organization that a person used last, or else joined first; null without any. */
-export async function chooseOrganization(
+export async function findLatestOrganization(
   db: Db,
   personId: PersonId,
 ): Promise<OrganizationId | null> {
@@ -160,7 +160,7 @@ export async function hasOwner(db: Db, organizationId: OrganizationId): Promise<
 }
 
 /** Whether any account exists. */
-export async function hasPeople(db: Db): Promise<boolean> {
+export async function hasAnyone(db: Db): Promise<boolean> {
   const { rows } = await sql`select from person limit 1`.execute(db);
   return rows.length > 0;
 }

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { isAtLeast, roles, type Role } from '../../platform/http/roles.ts';
 import { createOrganization } from '../../../test/seed.ts';
 import { startService, type Reply } from '../../../test/service.ts';
-import { createPerson, type TestPerson } from './people.fixture.ts';
+import { createPerson, type TestPerson } from '../../../test/people/people.ts';
 import { lowestRoles } from './roles.ts';
 
 type Operation = {

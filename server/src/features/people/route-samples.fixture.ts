@@ -1,7 +1,7 @@
 /** A successful request for each of these routes. */
 import type { RouteSample } from '../../../test/route-samples.ts';
 import type { TestService } from '../../../test/service.ts';
-import { createPerson } from './people.fixture.ts';
+import { createPerson } from '../../../test/people/people.ts';
 
 export function routeSamples(service: TestService): Record<string, RouteSample> {
   let count = 0;

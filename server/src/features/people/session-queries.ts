@@ -15,7 +15,7 @@ type NewSession = {
   readonly maxSeconds: number;
 };
 
-export async function insertSession(tx: Tx, session: NewSession): Promise<void> {
+export async function insertPersonSession(tx: Tx, session: NewSession): Promise<void> {
   await sql`
     insert into person_session (session_id, token_hash, person_id, organization_id, address,
       user_agent, expires_at, ends_at)
@@ -29,7 +29,11 @@ export async function insertSession(tx: Tx, session: NewSession): Promise<void> 
 }
 
 /** Ends a person's oldest sessions, leaving at most `limit`. */
-export async function endOldestSessions(tx: Tx, personId: PersonId, limit: number): Promise<void> {
+export async function endOldestPersonSessions(
+  tx: Tx,
+  personId: PersonId,
+  limit: number,
+): Promise<void> {
   await sql`
     delete from person_session where session_id in (
       select session_id from person_session where person_id = ${personId}
@@ -77,7 +81,7 @@ export async function moveSession(
     where session_id = ${sessionId}`.execute(tx);
 }
 
-export async function deleteSession(db: Db, tokenHash: Buffer): Promise<void> {
+export async function deletePersonSession(db: Db, tokenHash: Buffer): Promise<void> {
   await sql`delete from person_session where token_hash = ${tokenHash}`.execute(db);
 }
 
@@ -134,14 +138,14 @@ export async function listSessions(
   return rows;
 }
 
-export async function countSessions(db: Db, filter: SessionFilter): Promise<number> {
+export async function countPersonSessions(db: Db, filter: SessionFilter): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from person_session where ${matches(filter)}`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
 /** Deletes at most `limit` expired sessions. Returns how many. */
-export async function deleteExpiredSessions(tx: Tx, limit: number): Promise<number> {
+export async function deleteExpiredPersonSessions(tx: Tx, limit: number): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from person_session where session_id in (
       select session_id from person_session where expires_at <= now()

@@ -17,7 +17,12 @@ import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import { parseTypeId, type PersonId } from '../../platform/values/ids.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
 import { EndedSessions, PersonSession } from './schemas.ts';
-import { countSessions, endSessions, listSessions, type SessionRow } from './session-queries.ts';
+import {
+  countPersonSessions,
+  endSessions,
+  listSessions,
+  type SessionRow,
+} from './session-queries.ts';
 
 type Parts = { db: Db; cursors: ListCursors; mutations: Mutations };
 
@@ -63,7 +68,7 @@ function addListRoute(app: HttpApp, { db, cursors }: Parts): void {
       const filter = { organizationId, ...(id !== undefined && { personId: toPersonId(id) }) };
       const scope = { list: 'sessions', organizationId, filter: { personId: id ?? null } };
       return readPage(cursors, scope, page, {
-        count: () => countSessions(db, filter),
+        count: () => countPersonSessions(db, filter),
         read: (limit, after) => listSessions(db, filter, { limit, after: momentAndId(after) }),
         position: (row) => [row.position, row.session_id],
         present: (row) => presentSession(row, person?.sessionId),

@@ -15,10 +15,10 @@ import type { Principal } from '../../platform/http/principal.ts';
 import { newTypeId, type OrganizationId, type PersonId } from '../../platform/values/ids.ts';
 import { scopesOf } from './roles.ts';
 import {
-  deleteExpiredSessions,
-  deleteSession,
-  endOldestSessions,
-  insertSession,
+  deleteExpiredPersonSessions,
+  deletePersonSession,
+  endOldestPersonSessions,
+  insertPersonSession,
   useSession,
 } from './session-queries.ts';
 import { hashToken, newToken } from './tokens.ts';
@@ -64,8 +64,8 @@ export function createPersonSessions(
       const replaced = readToken(request);
       await inTransaction(db, async (tx) => {
         // A session from before the sign-in must not continue.
-        if (replaced !== null) await deleteSession(tx, hashToken(replaced));
-        await insertSession(tx, {
+        if (replaced !== null) await deletePersonSession(tx, hashToken(replaced));
+        await insertPersonSession(tx, {
           sessionId: newTypeId('ses'),
           tokenHash: hashToken(token),
           personId,
@@ -75,13 +75,13 @@ export function createPersonSessions(
           idleSeconds: idleMs / 1_000,
           maxSeconds: maxMs / 1_000,
         });
-        await endOldestSessions(tx, personId, maxSessionsOfPerson);
+        await endOldestPersonSessions(tx, personId, maxSessionsOfPerson);
       });
       return setCookie(token, Math.floor(maxMs / 1_000), secure);
     },
     async end(request) {
       const token = readToken(request);
-      if (token !== null) await deleteSession(db, hashToken(token));
+      if (token !== null) await deletePersonSession(db, hashToken(token));
       return setCookie('', 0, secure);
     },
     async personOf(request) {
@@ -103,7 +103,9 @@ export function createPersonSessions(
       };
     },
     async prune(signal) {
-      await inBatches(db, deletedAtOnce, signal, (tx) => deleteExpiredSessions(tx, deletedAtOnce));
+      await inBatches(db, deletedAtOnce, signal, (tx) =>
+        deleteExpiredPersonSessions(tx, deletedAtOnce),
+      );
     },
   };
 }

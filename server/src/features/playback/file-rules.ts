@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
-import { findPlaybackRules, type PlaybackRules } from '../content/content.ts';
+import { findPlaybackRules, type PlaybackRules } from '../content/item-media/item-media.ts';
 import { DERIVED_FILES } from '../media/media.ts';
 import type { MediaAccess } from './media-urls.ts';
 

@@ -1,11 +1,11 @@
 /** Paths of an item's files, with or without a token. `media-urls.ts` decides who gets which. */
 import {
-  coverOf,
   type AssetKind,
   type DerivedMedia,
   type ItemRow,
   type StoredAsset,
 } from '../content/content.ts';
+import { coverOf } from '../content/item-media/item-media.ts';
 import { DERIVED_FILES, THUMBNAIL_FORMATS, thumbnailSizes, WAVEFORM_SIZE } from '../media/media.ts';
 
 export type FileUrls = {

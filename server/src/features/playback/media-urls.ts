@@ -10,6 +10,7 @@
  */
 import type { Signer } from '../../platform/secrets/signing-keys.ts';
 import {
+  contentTraits,
   presentCaptions,
   presentImages,
   type DerivedMedia,
@@ -62,8 +63,8 @@ export type MediaAccess = MediaUrls & {
 };
 
 /** Carousels have no stream of their own. */
-function hasVideo(row: ItemRow): boolean {
-  return row.content_type === 'video' || row.content_type === 'live_stream';
+function hasOwnStream(row: ItemRow): boolean {
+  return contentTraits[row.content_type].hasOwnStream;
 }
 
 function downloadScope(playbackId: string): string {
@@ -110,7 +111,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       assetUrl: (_: ItemRow, asset: StoredAsset, name: string) => assetFile(asset, name, token),
     };
     return {
-      streamingUrl: hasVideo(row) ? file(row, 'master.m3u8', token) : null,
+      streamingUrl: hasOwnStream(row) ? file(row, 'master.m3u8', token) : null,
       thumbnailUrl: thumbnail(row, token),
       derived: derived(row, token),
       images: presentImages(row, urls),
@@ -126,7 +127,7 @@ export function createMediaAccess(publicUrl: string, signer: Signer): MediaAcces
       isGenuine(token, downloadScope(playbackId), nowMs),
     streamingUrl(row) {
       // Applies before it is ready as well: a protected item never has a permanent URL.
-      if (row.protected && hasVideo(row)) return '';
+      if (row.protected && hasOwnStream(row)) return '';
       if (row.media_prefix === null) return null;
       if (row.visibility === 'private') return file(row, 'master.m3u8', privateToken(row));
       return file(row, 'master.m3u8', null);

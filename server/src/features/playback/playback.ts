@@ -2,13 +2,19 @@
 import type { Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import type { Principal } from '../../platform/http/principal.ts';
-import { contentErrors, getItem, noSuchItem, type ItemRow } from '../content/content.ts';
+import {
+  contentErrors,
+  contentTraits,
+  getItem,
+  noSuchItem,
+  type ItemRow,
+} from '../content/content.ts';
 import { playbackErrors } from './errors.ts';
 import type { MediaAccess, SignedMedia } from './media-urls.ts';
 
 export { createFileRules } from './file-rules.ts';
 export { createMediaAccess, type MediaAccess } from './media-urls.ts';
-export type { FileHandlers, HandledFile } from './file-handlers.ts';
+export type { FileHandler, FileHandlers, HandledFile } from './file-handlers.ts';
 export { cachingFor, mediaHeaders, mediaTypeOf } from './send-media.ts';
 
 /**
@@ -27,7 +33,7 @@ export async function signItem(
   if (type === 'publishable' && !mayViewersPlay(row, nowMs)) throw noSuchItem();
   if (!row.protected && row.visibility !== 'private')
     throw new ApiError(playbackErrors.NOT_PROTECTED);
-  const isReady = row.media_prefix !== null || row.content_type.endsWith('carousel');
+  const isReady = row.media_prefix !== null || !contentTraits[row.content_type].hasOwnStream;
   if (!isReady) throw new ApiError(contentErrors.CONTENT_NOT_READY);
   // A viewer's URLs must not outlive the item; a secret key has no such limit.
   const until = type === 'publishable' ? row.expires_at : null;

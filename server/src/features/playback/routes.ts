@@ -7,13 +7,7 @@ import type { HttpApp } from '../../platform/http/app.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
-import {
-  CaptionTrack,
-  CarouselImage,
-  DerivedMediaFields,
-  liveFolderOf,
-  type PlaybackRules,
-} from '../content/content.ts';
+import { CaptionTrack, CarouselImage, DerivedMediaFields } from '../content/content.ts';
 import type { FileHandlers } from './file-handlers.ts';
 import { checkFileRequest, type FileRequest, type FileRules } from './file-rules.ts';
 import { signItem, type MediaAccess } from './playback.ts';
@@ -27,17 +21,6 @@ export type PlaybackRouteParts = {
   fileRules: FileRules;
   fileHandlers: FileHandlers;
 };
-
-/**
- * The current location of a broadcast's stream after its recording was processed, or null for
- * anything else. The address is relative, so a token in the path is kept.
- */
-function movedTo(rules: PlaybackRules | null, { playbackId, rest }: FileRequest): string | null {
-  const prefix = rules?.mediaPrefix ?? null;
-  const isLiveMaster = `${playbackId}/${rest}` === `${liveFolderOf(playbackId)}/master.m3u8`;
-  if (!isLiveMaster || prefix === null || prefix === liveFolderOf(playbackId)) return null;
-  return `../${prefix.slice(playbackId.length + 1)}/master.m3u8`;
-}
 
 export function addPlaybackRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
   addPlaybackTokenRoute(app, parts);
@@ -112,14 +95,14 @@ function addFileRoutes(app: HttpApp, parts: PlaybackRouteParts): void {
     reply.headers({ 'access-control-allow-origin': '*', 'cache-control': 'no-store' });
     const rules = await fileRules.of(file);
     const { isPrivate } = checkFileRequest(rules, file, access, Date.now());
-    const moved = movedTo(rules, file);
-    if (moved !== null) return reply.redirect(moved, 302);
-    const sent = await fileHandlers.handle(request, reply, { ...file, isPrivate });
+    const mediaPrefix = rules?.mediaPrefix ?? null;
+    const sent = await fileHandlers.handle(request, reply, { ...file, isPrivate, mediaPrefix });
     if (sent !== null) return sent;
     return sendMedia(request, reply, storage, {
       key: `media/${file.playbackId}/${file.rest}`,
       isPrivate,
       isGrowing: rules?.isGrowing ?? false,
+      maxAgeSeconds: fileHandlers.maxAgeSeconds(file.rest),
       captions: rules?.captions ?? [],
     });
   }

@@ -24,13 +24,8 @@ const contentTypes: Record<string, string> = {
 
 /** A master playlist is replaced when more renditions are ready; all other files never change. */
 const masterCaching = 'public, max-age=2';
-/**
- * The playlist of a live stream, or of a video that plays during processing, changes with each
- * segment.
- */
-const liveCaching = 'public, max-age=1';
-/** The thumbnail of a live stream is replaced every ten seconds. */
-const liveThumbnailCaching = 'public, max-age=10';
+/** The playlist of a video that plays during processing changes with each segment. */
+const growingCaching = 'public, max-age=1';
 const foreverCaching = 'public, max-age=31536000, immutable';
 
 /** A client follows a redirect immediately; a transfer in progress may outlast this. */
@@ -41,6 +36,8 @@ type MediaFile = {
   isPrivate: boolean;
   /** Whether segments are being added to its media playlists. */
   isGrowing: boolean;
+  /** For files that change; null for all others. */
+  maxAgeSeconds: number | null;
   /** The item's ready captions, which are added to master playlists. */
   captions: readonly StoredAsset[];
 };
@@ -53,7 +50,7 @@ export async function sendMedia(
   request: FastifyRequest,
   reply: FastifyReply,
   storage: Storage,
-  { key, isPrivate, isGrowing, captions }: MediaFile,
+  { key, isPrivate, isGrowing, maxAgeSeconds, captions }: MediaFile,
 ): Promise<FastifyReply> {
   const contentType = mediaTypeOf(key);
   if (contentType === undefined) throw new ApiError('NOT_FOUND');
@@ -71,7 +68,7 @@ export async function sendMedia(
   if (file === null) throw new ApiError('NOT_FOUND');
   reply.headers({
     ...mediaHeaders(contentType),
-    'cache-control': cachingOf(key, { isGrowing, isPrivate }),
+    'cache-control': cachingOf(key, { isGrowing, isPrivate, maxAgeSeconds }),
     'accept-ranges': 'bytes',
     etag: file.etag,
     'last-modified': file.modifiedAt.toUTCString(),
@@ -140,19 +137,19 @@ function downloadFromStorage(
 
 function cachingOf(
   key: string,
-  { isGrowing, isPrivate }: Pick<MediaFile, 'isGrowing' | 'isPrivate'>,
+  {
+    isGrowing,
+    isPrivate,
+    maxAgeSeconds,
+  }: Pick<MediaFile, 'isGrowing' | 'isPrivate' | 'maxAgeSeconds'>,
 ): string {
-  const isLive =
-    /\/live\/(?:index|rung-\d+)\.m3u8$/.test(key) || (isGrowing && key.endsWith('/index.m3u8'));
+  if (maxAgeSeconds !== null) return cachingFor(maxAgeSeconds, isPrivate);
   const isMaster = key.endsWith('/master.m3u8');
-  const isLiveThumbnail = /\/live\/[\w-]+\.(?:jpg|webp)$/.test(key);
-  const caching = isLive
-    ? liveCaching
-    : isMaster
-      ? masterCaching
-      : isLiveThumbnail
-        ? liveThumbnailCaching
-        : foreverCaching;
+  const caching = isMaster
+    ? masterCaching
+    : isGrowing && key.endsWith('/index.m3u8')
+      ? growingCaching
+      : foreverCaching;
   return isPrivate ? caching.replace('public', 'private') : caching;
 }
 

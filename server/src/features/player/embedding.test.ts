@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { eventually } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
-import { playing, servePage, startPlayerPages } from './player.fixture.ts';
+import { playing, servePage, startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);

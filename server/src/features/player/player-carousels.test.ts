@@ -4,7 +4,7 @@ import { test, type TestContext } from 'node:test';
 import { type Page } from 'playwright-core';
 import { addImage, createCarousel } from '../../../test/carousels.ts';
 import { createReadyItems } from '../../../test/seed.ts';
-import { playing, servePage, startPlayerPages } from './player.fixture.ts';
+import { playing, servePage, startPlayerPages } from '../../../test/player/player.ts';
 
 // Newest first, so that positions follow from the order of creation.
 const { options, pages } = await startPlayerPages({ REELFEED_FEED_RANKING: 'off' });

@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { createStream, freePort, publish } from '../../../test/live-publisher.ts';
 import { eventually } from '../../../test/service.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const port = await freePort();
 const { options, pages } = await startPlayerPages({

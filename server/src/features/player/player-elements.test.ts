@@ -5,7 +5,7 @@ import axe from 'axe-core';
 import { type BrowserContextOptions, type Page } from 'playwright-core';
 import { addImage, createCarousel } from '../../../test/carousels.ts';
 import { until } from '../../../test/waiting.ts';
-import { playing, servePage, startPlayerPages } from './player.fixture.ts';
+import { playing, servePage, startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 

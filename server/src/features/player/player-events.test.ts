@@ -5,7 +5,7 @@ import { type Page } from 'playwright-core';
 import { eventually } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
 import { type LoggedEvent } from '../events/events.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);

@@ -13,7 +13,7 @@ import { eventually, temporaryFolder } from '../../../test/service.ts';
 import { pause } from '../../../test/waiting.ts';
 import { readFlvFile, RtmpPublisher, splitClip, type FlvTag } from '../live/live.ts';
 import { generateClip } from '../media/media.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const port = await freePort();
 const { options, pages } = await startPlayerPages({ REELFEED_RTMP_PORT: String(port) });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { sampleEvent } from '../../../test/event-samples.ts';
 import { createStream, freePort, publish } from '../../../test/live-publisher.ts';
 import { eventually } from '../../../test/service.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const port = await freePort();
 const { options, pages } = await startPlayerPages({

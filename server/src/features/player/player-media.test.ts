@@ -7,7 +7,7 @@ import { addImage, createCarousel } from '../../../test/carousels.ts';
 import { form } from '../../../test/media.ts';
 import { eventually } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);

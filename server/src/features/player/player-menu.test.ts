@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { addImage, createCarousel } from '../../../test/carousels.ts';
 import { eventually } from '../../../test/service.ts';
 import { openStoredEvents } from '../../../test/stored-events.ts';
-import { startPlayerPages } from './player.fixture.ts';
+import { startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 const hasBrowser = !('skip' in options);

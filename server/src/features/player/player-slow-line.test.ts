@@ -3,7 +3,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
 import { eventually } from '../../../test/service.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 if (!('skip' in options)) {

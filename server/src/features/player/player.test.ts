@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import { type Page } from 'playwright-core';
 import { type ClipName } from '../../../test/media-samples.ts';
 import { eventually } from '../../../test/service.ts';
-import { playing, startPlayerPages } from './player.fixture.ts';
+import { playing, startPlayerPages } from '../../../test/player/player.ts';
 
 const { options, pages } = await startPlayerPages();
 

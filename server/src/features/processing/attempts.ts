@@ -2,6 +2,7 @@
  * The storage folders of processing attempts, `media/<playbackId>/<attempt>`. The row references
  * one of them; the others belong to attempts that were killed.
  */
+import { randomBytes } from 'node:crypto';
 import type { Db } from '../../platform/database/database.ts';
 import {
   done,
@@ -11,9 +12,16 @@ import {
   type JobAnswer,
 } from '../../platform/queue/job-handler.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { isAssetFolder } from '../assets/assets.ts';
-import { findMediaSource, liveFolderOf } from '../content/content.ts';
+import { findMediaSource } from '../content/item-media/item-media.ts';
 import { removeAttempts } from './processing.ts';
+
+/** Other folders of an item, such as those of its assets, have names that differ from this. */
+const attemptName = /^[0-9a-f]{12}$/;
+
+/** A folder for a new attempt, as `<playbackId>/<attempt>`. */
+export function newAttempt(playbackId: string): string {
+  return `${playbackId}/${randomBytes(6).toString('hex')}`;
+}
 
 /** The attempts that have published files for an item, each as `<playbackId>/<attempt>`. */
 export async function listAttempts(
@@ -23,10 +31,8 @@ export async function listAttempts(
 ): Promise<string[]> {
   const attempts = new Set<string>();
   for await (const { key } of storage.list(`media/${playbackId}`, signal)) {
-    const folder = key.split('/').slice(1, 3).join('/');
-    // The broadcast is removed later, because viewers may still be watching it.
-    if (folder === liveFolderOf(playbackId)) continue;
-    if (!isAssetFolder(folder)) attempts.add(folder);
+    const [, , folder = ''] = key.split('/');
+    if (attemptName.test(folder)) attempts.add(`${playbackId}/${folder}`);
   }
   return [...attempts];
 }

@@ -11,7 +11,6 @@
  * 2. The item's change and the end of the job are one transaction (`context.finish`).
  * 3. Errors caused by the file fail the item immediately; anything else is tried three times.
  */
-import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import { inTransaction, type Db, type Tx } from '../../platform/database/database.ts';
 import {
@@ -34,7 +33,7 @@ import {
   markProcessing,
   markReady,
   type MediaSource,
-} from '../content/content.ts';
+} from '../content/item-media/item-media.ts';
 import {
   MediaError,
   runMediaTask,
@@ -44,7 +43,7 @@ import {
   type MediaTaskOptions,
 } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
-import { listAttempts } from './attempts.ts';
+import { listAttempts, newAttempt } from './attempts.ts';
 import { EarlyPlayback } from './early-playback.ts';
 import { addEmbeddedCaptions, storeEmbeddedCaptions } from './embedded-captions.ts';
 import {
@@ -226,7 +225,7 @@ async function playEarly(
   { log, organizationId, signal }: JobContext,
   { contentId, outputDir, source }: Work,
 ) {
-  const fresh = `${source.playbackId}/${randomBytes(6).toString('hex')}`;
+  const fresh = newAttempt(source.playbackId);
   const { mediaPrefix: before } = source;
   const isBefore = source.isVideo && before !== null;
   // An attempt killed after its last file left a complete folder, which is used as it is.

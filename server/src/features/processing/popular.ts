@@ -20,7 +20,7 @@ import {
 } from '../../platform/queue/job-handler.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { addToFolder } from '../../platform/storage/folders.ts';
-import { findMediaSource, lockMedia } from '../content/content.ts';
+import { findMediaSource, lockMedia } from '../content/item-media/item-media.ts';
 import { av1Rungs, MediaError, planLadder, runMediaTask } from '../media/media.ts';
 import type { MediaJobParts } from './jobs.ts';
 import { findLadder, findPopular, markExtended } from './queries.ts';

@@ -6,7 +6,7 @@ import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts
 import { enqueue } from '../../platform/queue/queue.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
 import type { AssetOwner, NewAsset } from '../assets/assets.ts';
-import { markFailed, markIncomplete } from '../content/content.ts';
+import { markFailed, markIncomplete } from '../content/item-media/item-media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { removePreparation } from './queries.ts';
 

@@ -1,5 +1,5 @@
 import { inTransaction, type Db } from '../../platform/database/database.ts';
-import { recordProgress } from '../content/content.ts';
+import { recordProgress } from '../content/item-media/item-media.ts';
 
 const progressIntervalMs = 1_000;
 

@@ -8,11 +8,11 @@ import {
   ContentItem,
   entityTag,
   lockForRetry,
-  markPendingAgain,
   presentItem,
   type ItemRow,
   type MediaUrls,
 } from '../content/content.ts';
+import { markPendingAgain } from '../content/item-media/item-media.ts';
 import { enqueueProcessing, type ProcessingOrder, type SourceRetry } from './processing.ts';
 
 type ProcessingRouteParts = {

@@ -24,7 +24,7 @@ import {
   markPurged,
   type DeletedItem,
   type PendingPosition,
-} from '../content/content.ts';
+} from '../content/item-sets/item-sets.ts';
 
 /** The part of the storage interface needed to remove files. */
 export type FileRemover = Pick<Storage, 'remove' | 'removePrefix'>;

@@ -13,7 +13,7 @@ import {
 } from '../../platform/http/schemas.ts';
 import type { HttpApp } from '../../platform/http/app.ts';
 import { formatTimestamp } from '../../platform/values/time.ts';
-import { countPurges, listPurges, type PurgeRow } from '../content/content.ts';
+import { countPurges, listPurges, type PurgeRow } from '../content/item-sets/item-sets.ts';
 
 const statuses = ['pending', 'complete'] as const;
 

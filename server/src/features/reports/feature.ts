@@ -11,8 +11,8 @@ import { readAsOf, type RunReport } from '../analytics/analytics.ts';
 import type { EngagementLog } from '../events/events.ts';
 import { webhookEvents, type SendMail } from '../webhooks/webhooks.ts';
 import { mailHandler, makeHandler } from './jobs.ts';
-import { deleteExpiredLinks } from './links/link-queries.ts';
-import { addLinkRoutes } from './links/link-routes.ts';
+import { deleteExpiredReportLinks } from './links/link-queries.ts';
+import { addReportLinkRoutes } from './links/link-routes.ts';
 import { createLinkUrls } from './links/link-urls.ts';
 import { deleteOldRuns } from './queries.ts';
 import { addReportRoutes } from './routes.ts';
@@ -49,7 +49,7 @@ export const reports = defineFeature({
       routes(app) {
         addReportRoutes(app, { ...parts, hasMail: sendMail !== null });
         addRunRoutes(app, { ...parts, onQueued });
-        addLinkRoutes(app, { ...parts, urls: createLinkUrls(publicUrl, signer) });
+        addReportLinkRoutes(app, { ...parts, urls: createLinkUrls(publicUrl, signer) });
       },
       jobs: [makeHandler(parts), mailHandler(parts)],
       chores: [
@@ -66,7 +66,7 @@ export const reports = defineFeature({
           intervalMs: hourMs,
           async run() {
             await deleteOldRuns(db, runsKeptDays);
-            await deleteExpiredLinks(db);
+            await deleteExpiredReportLinks(db);
           },
         },
       ],

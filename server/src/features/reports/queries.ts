@@ -151,7 +151,7 @@ export async function findRun(db: Db, reportId: string, runId: string): Promise<
 }
 
 /** Newest first, after a position. */
-export async function listRuns(
+export async function listReportRuns(
   db: Db,
   reportId: string,
   { limit, after }: { limit: number; after: { at: string; id: string } | null },

@@ -13,7 +13,7 @@ import {
   pageQuery,
 } from '../../platform/http/schemas.ts';
 import type { Mutations } from '../../platform/idempotency/idempotency.ts';
-import { countRuns, findRun, listRuns } from './queries.ts';
+import { countRuns, findRun, listReportRuns } from './queries.ts';
 import { requireReport } from './reports.ts';
 import { presentMadeRun, presentRun, startRun } from './runs.ts';
 import { Run, RunParams, RunWithData } from './schemas.ts';
@@ -81,7 +81,7 @@ function addListRoute(app: HttpApp, { db, cursors }: RunRouteParts): void {
       const scope = { list: 'report runs', organizationId, filter: { reportId } };
       return readPage(cursors, scope, request.query, {
         count: () => countRuns(db, reportId),
-        read: (limit, after) => listRuns(db, reportId, { limit, after: momentAndId(after) }),
+        read: (limit, after) => listReportRuns(db, reportId, { limit, after: momentAndId(after) }),
         position: ({ createdAt, runId }) => [createdAt.toISOString(), runId],
         present: presentRun,
       });

@@ -26,7 +26,7 @@ import {
   type RunRow,
 } from './queries.ts';
 import { scheduleClock } from './reports.ts';
-import { daysOf, nextDue, type Schedule } from './schedule.ts';
+import { completeDaysOf, nextDue, type Schedule } from './schedule.ts';
 
 const payload = Type.Object({ reportId: Type.String(), runId: Type.String() });
 
@@ -96,7 +96,7 @@ export async function startRun(
   dueAt: Date | null,
 ): Promise<RunRow | null> {
   const clock = await readOrganizationClock(tx, organizationId);
-  const days = daysOf(range, clock, dueAt?.getTime() ?? Date.now());
+  const days = completeDaysOf(range, clock, dueAt?.getTime() ?? Date.now());
   const run = await insertRun(tx, { runId: newTypeId('rrn'), reportId, dueAt, ...days });
   if (run === null) return null;
   const { runId } = run;

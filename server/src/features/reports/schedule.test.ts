@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clockOf } from '../../platform/values/zone-clock.ts';
-import { daysOf, nextDue } from './schedule.ts';
+import { completeDaysOf, nextDue } from './schedule.ts';
 
 const berlin = clockOf('Europe/Berlin');
 const due = (schedule: Parameters<typeof nextDue>[0], after: string) =>
@@ -36,13 +36,14 @@ test('weeks and months are due on their configured day', () => {
 test('ranges end with the last complete local day', () => {
   // A Tuesday in UTC, already the 25th in Berlin.
   const at = Date.parse('2026-11-24T23:30:00Z');
-  const of = (range: Parameters<typeof daysOf>[0]) => Object.values(daysOf(range, berlin, at));
+  const of = (range: Parameters<typeof completeDaysOf>[0]) =>
+    Object.values(completeDaysOf(range, berlin, at));
   assert.deepEqual(of('yesterday'), ['2026-11-24', '2026-11-24']);
   assert.deepEqual(of('last7Days'), ['2026-11-18', '2026-11-24']);
   assert.deepEqual(of('lastWeek'), ['2026-11-16', '2026-11-22']);
   assert.deepEqual(of('lastMonth'), ['2026-10-01', '2026-10-31']);
-  assert.deepEqual(Object.values(daysOf('lastMonth', berlin, Date.parse('2026-01-10T12:00:00Z'))), [
-    '2025-12-01',
-    '2025-12-31',
-  ]);
+  assert.deepEqual(
+    Object.values(completeDaysOf('lastMonth', berlin, Date.parse('2026-01-10T12:00:00Z'))),
+    ['2025-12-01', '2025-12-31'],
+  );
 });

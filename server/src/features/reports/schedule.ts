@@ -57,7 +57,7 @@ export type ReportRange = (typeof ranges)[number];
 export type ReportDays = { readonly startDate: string; readonly endDate: string };
 
 /** The complete days of a range at a given time. @param clock of the organization */
-export function daysOf(range: ReportRange, clock: ZoneClock, atMs: number): ReportDays {
+export function completeDaysOf(range: ReportRange, clock: ZoneClock, atMs: number): ReportDays {
   const today = startOfDay(clock.localOf(atMs));
   const until = (endMs: number, startMs: number) => ({
     startDate: formatDay(startMs),

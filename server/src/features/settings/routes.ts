@@ -18,7 +18,7 @@ import {
   type SettingRow,
 } from './queries.ts';
 import { DeletedValue, KeyParams, NewValue, Value } from './schemas.ts';
-import { isKey, maxKeyCharacters, problemOfValue } from './settings.ts';
+import { isSettingKey, maxKeyCharacters, problemOfValue } from './settings.ts';
 
 export type SettingRouteParts = {
   db: Db;
@@ -121,7 +121,7 @@ function addPutRoute(app: HttpApp, { mutations, onChange }: SettingRouteParts, o
       const { organizationId } = principalOf(request);
       const { key } = request.params;
       const { value } = request.body;
-      if (!isKey(key)) {
+      if (!isSettingKey(key)) {
         const form = `at most ${maxKeyCharacters} letters, digits, "_" and "-", joined by dots`;
         throw fieldError('key', `must be a name of ${form}`);
       }

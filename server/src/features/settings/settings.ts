@@ -23,7 +23,7 @@ export const maxKeyCharacters = 200;
 
 const keyForm = new RegExp(keyPattern);
 
-export function isKey(text: string): boolean {
+export function isSettingKey(text: string): boolean {
   return text.length <= maxKeyCharacters && keyForm.test(text);
 }
 

@@ -20,13 +20,12 @@ import {
 import type { Storage } from '../../platform/storage/storage.ts';
 import { addAsset, assetFolder, completeAsset, type AssetOwner } from '../assets/assets.ts';
 import { nameOfLanguage, putCues, readCues } from '../captions/captions.ts';
+import { type ItemRow, type StoredAsset } from '../content/content.ts';
 import {
   findMediaSource,
   lockEvenArchived,
   setLanguage,
-  type ItemRow,
-  type StoredAsset,
-} from '../content/content.ts';
+} from '../content/item-media/item-media.ts';
 import { MediaError, runMediaTask, type MediaTaskLimits } from '../media/media.ts';
 import { codesOf } from './languages.ts';
 import { generatedTrack, removeUnfinished, transcribeSpeech } from './speech.ts';

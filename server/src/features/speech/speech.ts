@@ -15,7 +15,8 @@ import type { Tx } from '../../platform/database/database.ts';
 import { defineJob, doublingDelay } from '../../platform/queue/job-definition.ts';
 import { enqueue } from '../../platform/queue/queue.ts';
 import { assetFolder, removeAsset, removeAssetFiles, type AssetOwner } from '../assets/assets.ts';
-import { lockEvenArchived, type ItemRow, type StoredAsset } from '../content/content.ts';
+import { type ItemRow, type StoredAsset } from '../content/content.ts';
+import { lockEvenArchived } from '../content/item-media/item-media.ts';
 import type { StepAfterReady } from '../processing/processing.ts';
 
 /** Transcribes one item; the handler is in `jobs.ts`. */

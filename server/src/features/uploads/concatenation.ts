@@ -18,11 +18,17 @@ import { findPartials, insertPartial, lockSession, type UploadSession } from './
 import {
   completeFrom,
   offsetOf,
-  removePieces,
-  tooLarge,
+  removeUploadPieces,
+  uploadTooLarge,
   type ResumableParts,
 } from './resumable.ts';
-import { findOpenSession, hashToken, requireSession, requireWhole, tokenBytes } from './uploads.ts';
+import {
+  findOpenSession,
+  hashUploadToken,
+  requireSession,
+  requireWhole,
+  tokenBytes,
+} from './uploads.ts';
 
 export const maxPartials = 64;
 
@@ -44,7 +50,7 @@ export async function createPartial(
   }
   const token = randomName(tokenBytes);
   await inTransaction(db, async (tx) => {
-    await lockSession(tx, hashToken(wholeToken));
+    await lockSession(tx, hashUploadToken(wholeToken));
     const partials = await findPartials(tx, whole);
     if (partials.length >= maxPartials) {
       throw new ApiError('LIMIT_EXCEEDED', {
@@ -52,10 +58,10 @@ export async function createPartial(
       });
     }
     const declared = partials.reduce((sum, one) => sum + (one.lengthBytes ?? 0), lengthBytes);
-    if (declared > limits.maxUploadBytes) throw tooLarge(limits);
+    if (declared > limits.maxUploadBytes) throw uploadTooLarge(limits);
     await insertPartial(tx, whole, {
       sessionId: newTypeId('upl'),
-      tokenHash: hashToken(token),
+      tokenHash: hashUploadToken(token),
       lengthBytes,
     });
   });
@@ -83,7 +89,7 @@ export async function joinPartials(
     pieces: chosen.flatMap((partial) => partial.parts),
     concat,
   });
-  await removePieces(parts.storage, chosen);
+  await removeUploadPieces(parts.storage, chosen);
   return { row, session: await requireSession(parts.db, wholeToken) };
 }
 

@@ -1,7 +1,11 @@
 import type { Db, Tx } from '../../platform/database/database.ts';
 import { inBatches } from '../../platform/database/batches.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import { failWithoutSource, findUnnamedSources, type FailedItem } from '../content/content.ts';
+import {
+  failWithoutSource,
+  findUnnamedSources,
+  type FailedItem,
+} from '../content/item-media/item-media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { findOpenSessions, removeExpiredSessions } from './queries.ts';
 import { partsPrefix } from './resumable.ts';

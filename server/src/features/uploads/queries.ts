@@ -12,7 +12,7 @@ export type NewUploadSession = {
 };
 
 /** @returns when the session expires */
-export async function insertSession(tx: Tx, session: NewUploadSession): Promise<Date> {
+export async function insertUploadSession(tx: Tx, session: NewUploadSession): Promise<Date> {
   const row = await tx
     .insertInto('upload_session')
     .values({

@@ -23,12 +23,12 @@ import { uploadErrors } from './errors.ts';
 import { claimOffset, namePieces } from './queries.ts';
 import { requireMedia, translateReceiving } from './receive-media.ts';
 import {
-  complete,
+  finishUpload,
   offsetOf,
   partsPrefix,
   requireResumable,
   sizeOf,
-  tooLarge,
+  uploadTooLarge,
   type Resumable,
   type ResumableParts,
 } from './resumable.ts';
@@ -66,7 +66,7 @@ export async function receivePart(
   const session = await requireResumable(parts.db, token);
   if (part.offset !== offsetOf(session)) throw wrongOffset(offsetOf(session));
   const missingBytes = session.lengthBytes - part.offset;
-  if ((part.declaredBytes ?? 0) > missingBytes) throw tooLarge(parts.limits);
+  if ((part.declaredBytes ?? 0) > missingBytes) throw uploadTooLarge(parts.limits);
   const writer = randomName(9);
   const held = await claimOffset(parts.db, session, part.offset, writer);
   if (held === null) throw wrongOffset(part.offset);
@@ -86,7 +86,7 @@ export async function receivePart(
   part.signal.throwIfAborted();
   const { offset } = names;
   const isWhole = session.wholeId === null && offset === session.lengthBytes;
-  return { offset, row: isWhole ? await complete(parts, token) : null };
+  return { offset, row: isWhole ? await finishUpload(parts, token) : null };
 }
 
 async function store(

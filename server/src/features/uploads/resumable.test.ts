@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { UploadSession } from './queries.ts';
-import { offsetOf, sizeOf, tooLarge } from './resumable.ts';
+import { offsetOf, sizeOf, uploadTooLarge } from './resumable.ts';
 
 const pieces = fc.array(fc.record({ key: fc.uuid(), sizeBytes: fc.nat(2 ** 40) }));
 
@@ -39,7 +39,7 @@ test('the offset is what has arrived, and the whole length once that is complete
 
 test('a file that is too large is told the maximum', () => {
   const arrival = { windowMs: 1, leastBytes: 1 };
-  const error = tooLarge({ maxUploadBytes: 1_234, minFreeBytes: 0, arrival });
+  const error = uploadTooLarge({ maxUploadBytes: 1_234, minFreeBytes: 0, arrival });
   assert.equal(error.code, 'PAYLOAD_TOO_LARGE');
   assert.match(error.message, /1234 bytes/);
 });

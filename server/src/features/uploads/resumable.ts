@@ -11,7 +11,8 @@ import { inTransaction, type Db } from '../../platform/database/database.ts';
 import { ApiError } from '../../platform/http/errors.ts';
 import { joined } from '../../platform/storage/joined.ts';
 import type { Piece, Storage } from '../../platform/storage/storage.ts';
-import { failWithoutSource, type ItemRow } from '../content/content.ts';
+import { type ItemRow } from '../content/content.ts';
+import { failWithoutSource } from '../content/item-media/item-media.ts';
 import { SNIFF_BYTES } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { findPartials, removeSession, setUploadLength, type UploadSession } from './queries.ts';
@@ -37,7 +38,7 @@ export async function createResumable(
   token: string,
   lengthBytes: number,
 ): Promise<UploadSession> {
-  if (lengthBytes > limits.maxUploadBytes) throw tooLarge(limits);
+  if (lengthBytes > limits.maxUploadBytes) throw uploadTooLarge(limits);
   const session = await requireOpenSession(db, token);
   if (session.lengthBytes !== null && session.lengthBytes !== lengthBytes) {
     throw new ApiError('CONFLICT', {
@@ -63,7 +64,7 @@ export async function findProgress(
   const isWhole = session.wholeId === null && offsetOf(session) === session.lengthBytes;
   if (session.isCompleted || !isWhole) return { session, isCompletedNow: false };
   try {
-    await complete(parts, token);
+    await finishUpload(parts, token);
     return { session, isCompletedNow: true };
   } catch (error) {
     // The request with the last part, or another query, was faster.
@@ -92,10 +93,10 @@ function requireCreated(session: UploadSession): Resumable {
 }
 
 /** Accepts an upload's pieces as its item's bytes. */
-export async function complete(parts: ResumableParts, token: string): Promise<ItemRow> {
+export async function finishUpload(parts: ResumableParts, token: string): Promise<ItemRow> {
   const session = await requireResumable(parts.db, token);
   const row = await completeFrom(parts, token, { pieces: session.parts });
-  await removePieces(parts.storage, [session]);
+  await removeUploadPieces(parts.storage, [session]);
   return row;
 }
 
@@ -117,7 +118,7 @@ export async function completeFrom(
   return completeUpload(db, storage, token, media, concat);
 }
 
-export async function removePieces(
+export async function removeUploadPieces(
   storage: Storage,
   sessions: readonly Pick<UploadSession, 'sessionId'>[],
 ): Promise<void> {
@@ -155,10 +156,10 @@ export async function terminate({ db, storage }: ResumableParts, token: string):
       await recordEvent(tx, organizationId, 'content.errored', data);
     }
   });
-  await removePieces(storage, [session, ...partials]);
+  await removeUploadPieces(storage, [session, ...partials]);
 }
 
-export function tooLarge({ maxUploadBytes }: UploadLimits): ApiError {
+export function uploadTooLarge({ maxUploadBytes }: UploadLimits): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', {
     message: `The file is larger than the maximum of ${maxUploadBytes} bytes.`,
   });

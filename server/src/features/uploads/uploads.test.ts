@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ApiError } from '../../platform/http/errors.ts';
-import { hashToken, wasRolledBack } from './uploads.ts';
+import { hashUploadToken, wasRolledBack } from './uploads.ts';
 
 test('a file is removed only if it is certain that no row names it', () => {
   const failed = (code: string) => Object.assign(new Error(code), { code });
@@ -16,7 +16,7 @@ test('a file is removed only if it is certain that no row names it', () => {
 test('of a token only its SHA-256 is stored', () => {
   // FIPS 180-4, the example "abc".
   assert.equal(
-    hashToken('abc').toString('hex'),
+    hashUploadToken('abc').toString('hex'),
     'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
   );
 });

@@ -12,18 +12,13 @@ import { inTransaction, type Db, type Tx } from '../../platform/database/databas
 import { ApiError } from '../../platform/http/errors.ts';
 import { newTypeId, randomName, type OrganizationId } from '../../platform/values/ids.ts';
 import type { Storage } from '../../platform/storage/storage.ts';
-import {
-  createVideoItem,
-  isPresent,
-  setSource,
-  type ItemRow,
-  type Metadata,
-} from '../content/content.ts';
+import { createVideoItem, isPresent, type ItemRow, type Metadata } from '../content/content.ts';
+import { setSource } from '../content/item-media/item-media.ts';
 import { enqueueProcessing } from '../processing/processing.ts';
 import {
   completeSession,
   findSession,
-  insertSession,
+  insertUploadSession,
   lockSession,
   removePartials,
   type UploadSession,
@@ -48,11 +43,11 @@ export async function openUpload(
 ): Promise<OpenedUpload> {
   const row = await createVideoItem(tx, organizationId, metadata);
   const token = randomName(tokenBytes);
-  const expiresAt = await insertSession(tx, {
+  const expiresAt = await insertUploadSession(tx, {
     organizationId,
     sessionId: newTypeId('upl'),
     contentId: row.content_id,
-    tokenHash: hashToken(token),
+    tokenHash: hashUploadToken(token),
     expiryMs,
   });
   return { row, token, expiresAt };
@@ -63,7 +58,7 @@ export async function openUpload(
  * @throws {ApiError} NOT_FOUND
  */
 export async function requireSession(db: Db, token: string): Promise<UploadSession> {
-  const session = checkKnown(await findSession(db, hashToken(token)));
+  const session = checkKnown(await findSession(db, hashUploadToken(token)));
   if (!(await isPresent(db, session.organizationId, session.contentId))) throw unknownUpload();
   return session;
 }
@@ -90,7 +85,7 @@ export async function requireWhole(db: Db, token: string): Promise<UploadSession
 
 /** The open session of an upload URL, or null. */
 export async function findOpenSession(db: Db, token: string): Promise<UploadSession | null> {
-  const session = await findSession(db, hashToken(token));
+  const session = await findSession(db, hashUploadToken(token));
   return session === null || session.isExpired || session.isCompleted ? null : session;
 }
 
@@ -109,7 +104,7 @@ export async function completeUpload(
   const { sizeBytes: lengthBytes } = media;
   return withStoredSource(storage, contentId, media, (key) =>
     inTransaction(db, async (tx) => {
-      const session = checkOpen(await lockSession(tx, hashToken(token)));
+      const session = checkOpen(await lockSession(tx, hashUploadToken(token)));
       await completeSession(
         tx,
         session,
@@ -205,6 +200,6 @@ function unknownUpload(): ApiError {
   return new ApiError('NOT_FOUND', { message: 'This upload URL is unknown or has expired.' });
 }
 
-export function hashToken(token: string): Buffer {
+export function hashUploadToken(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }

@@ -22,7 +22,7 @@ import { unansweredErrors } from './sending/schedule.ts';
 import { extensionsOf } from '../../app/composition.ts';
 import { features } from '../../app/features.ts';
 import { createCatalogue } from './outbox/event-kinds.ts';
-import { startWebhookService } from './webhooks.fixture.ts';
+import { startWebhookService } from '../../../test/webhooks/webhooks.ts';
 import { pause } from '../../../test/waiting.ts';
 
 const root = fileURLToPath(new URL('../../../../', import.meta.url));

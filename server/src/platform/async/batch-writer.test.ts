@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { silentLog } from '../../../test/database.ts';
 import { until } from '../../../test/waiting.ts';
-import { BatchWriter, type BatchOptions } from './batch-writer.ts';
+import { BatchWriter, type BatchWriterOptions } from './batch-writer.ts';
 
 const never = 3_600_000;
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve));
 const seen = (what: string, is: () => boolean) => until(what, is, Boolean);
 
-/** A writer, the batches it has started, and a function that ends each batch. */
-function open(options: Partial<BatchOptions<number>> = {}) {
+/** A writer, the batches it has started, and a function that ends each of them. */
+function open(options: Partial<BatchWriterOptions<number>> = {}) {
   const batches: (readonly number[])[] = [];
   const ends: PromiseWithResolvers<void>[] = [];
   const writer = new BatchWriter<number>({

@@ -16,7 +16,7 @@
  */
 import type { Logger } from 'pino';
 
-export type BatchOptions<Entry> = {
+export type BatchWriterOptions<Entry> = {
   /** The name in the log. */
   readonly name: string;
   readonly log: Logger;
@@ -42,7 +42,7 @@ const longestPauseMs = 4_000;
 const alarmingFailures = 5;
 
 export class BatchWriter<Entry> implements AsyncDisposable {
-  readonly #options: BatchOptions<Entry>;
+  readonly #options: BatchWriterOptions<Entry>;
   readonly #sizeOf: (entry: Entry) => number;
   readonly #enough: number;
   readonly #maxUnderWay: number;
@@ -59,7 +59,7 @@ export class BatchWriter<Entry> implements AsyncDisposable {
   /** Callers waiting for all entries to be written. */
   #flushers: Pick<PromiseWithResolvers<void>, 'resolve' | 'reject'>[] = [];
 
-  constructor(options: BatchOptions<Entry>) {
+  constructor(options: BatchWriterOptions<Entry>) {
     this.#options = options;
     this.#sizeOf = options.sizeOf ?? (() => 1);
     this.#enough = options.enough ?? options.maxBatch;

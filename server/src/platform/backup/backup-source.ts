@@ -15,7 +15,7 @@ import type { StorageConfig } from '../storage/open-storage.ts';
 import {
   checkedManifest,
   listBackups,
-  readManifest,
+  readBackupManifest,
   type Manifest,
   type MediaEntry,
 } from './manifest.ts';
@@ -39,7 +39,7 @@ export type SourceOptions = {
 };
 
 /** @throws ConfigurationError if there is no such backup */
-export async function openSource(
+export async function openBackupSource(
   { place, passphrase, id }: SourceOptions,
   config: StorageConfig,
 ): Promise<BackupSource> {
@@ -58,7 +58,7 @@ export async function openSource(
 }
 
 export async function sourceIn(repository: Repository, id: string): Promise<BackupSource> {
-  const manifest = await readManifest(repository, id);
+  const manifest = await readBackupManifest(repository, id);
   const { media } = manifest;
   if (Array.isArray(media)) throw new ConfigurationError(`The manifest of ${id} is damaged.`);
   return {

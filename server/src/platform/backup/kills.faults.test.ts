@@ -19,7 +19,7 @@ import { readConfig } from '../../app/config.ts';
 import type { DatabaseConnection } from '../database/database.ts';
 import { openDiskStorage } from '../storage/disk-storage.ts';
 import type { Storage } from '../storage/storage.ts';
-import { examineBackup, openSource, sourceIn } from './backup-source.ts';
+import { examineBackup, openBackupSource, sourceIn } from './backup-source.ts';
 import { withBackupClient } from './database-load.ts';
 import type { KilledBackup, KillStep } from './killed-backup.fixture.ts';
 import { listBackups } from './manifest.ts';
@@ -168,7 +168,7 @@ async function proveKills(
       repository,
       keyFile,
     );
-    const source = await openSource({ place, passphrase, id: null }, config);
+    const source = await openBackupSource({ place, passphrase, id: null }, config);
     assert.equal(source.name, taken.id, label);
     assert.deepEqual((await examineBackup(source)).problems, [], label);
     // The next run treats leftovers the same way, wherever the step was interrupted.
@@ -192,7 +192,7 @@ async function proveKills(
 
 async function proveRestore(
   { connection, storage, folder }: Installation,
-  source: Awaited<ReturnType<typeof openSource>>,
+  source: Awaited<ReturnType<typeof openBackupSource>>,
   label: string,
 ): Promise<void> {
   await checkRestorable(source);

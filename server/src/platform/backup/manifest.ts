@@ -76,7 +76,7 @@ export async function listBackups(repository: Repository): Promise<string[]> {
 }
 
 /** @throws ConfigurationError if there is no such backup, or its manifest is damaged */
-export async function readManifest(repository: Repository, id: string): Promise<Manifest> {
+export async function readBackupManifest(repository: Repository, id: string): Promise<Manifest> {
   const key = `backups/${id}/${manifestName}`;
   const damaged = `The manifest of the backup ${id} is damaged.`;
   const written = await repository

@@ -1,5 +1,5 @@
 /** Removes objects that a repository no longer needs. */
-import { beginningOf, listBackups, readManifest, type MediaEntry } from './manifest.ts';
+import { beginningOf, listBackups, readBackupManifest, type MediaEntry } from './manifest.ts';
 import { MediaIndex, readLines } from './media-index.ts';
 import { pruneRecovery } from './recovery/chain.ts';
 import type { Repository } from './repository.ts';
@@ -61,7 +61,7 @@ async function pruneMedia(
 ): Promise<void> {
   const held = new Set<string>();
   for (const id of kept) {
-    const { media } = await readManifest(repository, id);
+    const { media } = await readBackupManifest(repository, id);
     if (Array.isArray(media)) continue;
     for await (const { path } of readLines<MediaEntry>(repository, media.path)) held.add(path);
   }

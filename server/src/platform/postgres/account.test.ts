@@ -9,7 +9,7 @@ import {
   ORDINARY_UID,
   query,
   serverProcesses,
-  startService,
+  startServiceProcess,
   temporaryFolder,
   withPostgres,
 } from './testing.ts';
@@ -24,7 +24,7 @@ describe('accounts', () => {
     await chown(folder.path, ORDINARY_UID, ORDINARY_UID);
     await chown(path, ORDINARY_UID, ORDINARY_UID);
     for (let round = 0; round < 2; round++) {
-      await using service = await startService(path, { uid: ORDINARY_UID });
+      await using service = await startServiceProcess(path, { uid: ORDINARY_UID });
       assert.deepEqual(await query(service.connection, 'select 1'), [1]);
       await endProcess(service.child, 'SIGTERM');
       assert.deepEqual(await serverProcesses(path), []);
@@ -35,7 +35,7 @@ describe('accounts', () => {
       assert.deepEqual(await query(connection, 'select 1'), [1]);
       assert.equal((await stat(`/proc/${pid}`)).uid, ORDINARY_UID);
     });
-    await using service = await startService(path, { uid: ORDINARY_UID });
+    await using service = await startServiceProcess(path, { uid: ORDINARY_UID });
     await endProcess(service.child, 'SIGTERM');
   });
 
@@ -65,13 +65,13 @@ describe('accounts', () => {
     await withPostgres(path, ({ connection }) => query(connection, 'create table kept ()'));
     // Handing the cluster over is pointless if the user can't reach it.
     await assert.rejects(
-      startService(path, { command }),
+      startServiceProcess(path, { command }),
       /the folder .* is not accessible to that user/,
     );
     assert.equal((await stat(join(path, 'postgres'))).uid, 0);
     await chmod(folder.path, 0o711);
     for (let round = 0; round < 2; round++) {
-      await using service = await startService(path, { command });
+      await using service = await startServiceProcess(path, { command });
       assert.deepEqual(await query(service.connection, 'select count(*)::int from kept'), [0]);
       assert.notEqual((await stat(`/proc/${service.serverPid}`)).uid, 0);
     }
@@ -86,6 +86,9 @@ describe('accounts', () => {
     await chown(path, ORDINARY_UID, ORDINARY_UID);
     await rm(join(path, 'owner.lock'));
     await chown(join(path, 'postgres.password'), ORDINARY_UID, ORDINARY_UID);
-    await assert.rejects(startService(path, { uid: ORDINARY_UID }), /belongs to user 0|EACCES/);
+    await assert.rejects(
+      startServiceProcess(path, { uid: ORDINARY_UID }),
+      /belongs to user 0|EACCES/,
+    );
   });
 });

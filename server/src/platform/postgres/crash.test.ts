@@ -6,7 +6,7 @@ import {
   endProcess,
   query,
   serverProcesses,
-  startService,
+  startServiceProcess,
   temporaryFolder,
   withPostgres,
 } from './testing.ts';
@@ -16,7 +16,7 @@ describe('after a crash', () => {
   it('replaces the server of a killed service, also a paused one, and keeps its data', async () => {
     await using folder = await temporaryFolder();
     for (const pause of [false, true]) {
-      await using service = await startService(folder.path);
+      await using service = await startServiceProcess(folder.path);
       await query(service.connection, 'create table if not exists kept (id int)');
       await query(service.connection, 'insert into kept values (1)');
       await endProcess(service.child, 'SIGKILL');
@@ -33,9 +33,9 @@ describe('after a crash', () => {
 
   it('recovers when service and server were killed, even if the pid was given away', async () => {
     await using folder = await temporaryFolder();
-    await using service = await startService(folder.path);
+    await using service = await startServiceProcess(folder.path);
     await query(service.connection, 'create table kept (id int)', 'insert into kept values (1)');
-    await using bystander = await startService(join(folder.path, 'other'));
+    await using bystander = await startServiceProcess(join(folder.path, 'other'));
     await endProcess(service.child, 'SIGKILL');
     for (const pid of await serverProcesses(folder.path)) process.kill(pid, 'SIGKILL');
     const file = join(folder.path, 'postgres', 'postmaster.pid');

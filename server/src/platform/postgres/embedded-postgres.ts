@@ -15,7 +15,7 @@ import { invocationFor } from './account.ts';
 import { type Cluster, openCluster } from './cluster.ts';
 import { EmbeddedPostgresError } from './embedded-postgres-error.ts';
 import { clearLeftovers } from './leftovers.ts';
-import { PASSWORD_FILE, readOrCreatePassword, resetPassword } from './password.ts';
+import { PASSWORD_FILE, readOrCreatePassword, resetServerPassword } from './password.ts';
 import {
   checkServer,
   DATABASE,
@@ -131,7 +131,10 @@ export async function startEmbeddedPostgres(
   if (password.isNew && !cluster.isNew) {
     log.warn(`${PASSWORD_FILE} is missing; setting a new database password`);
     await clearLeftovers(cluster.folder, socketFolder, log, signal);
-    await resetPassword({ ...cluster, roles: [SUPERUSER, ROLE], password: password.value }, signal);
+    await resetServerPassword(
+      { ...cluster, roles: [SUPERUSER, ROLE], password: password.value },
+      signal,
+    );
   }
   const launch = launchOf(cluster, socketFolder, options.settings ?? {});
   const server = await startServerProcess(launch, log, signal);

@@ -47,7 +47,7 @@ export async function readOrCreatePassword(dataDirectory: string): Promise<Datab
  *
  * @param roles names that are safe to insert into a statement
  */
-export async function resetPassword(
+export async function resetServerPassword(
   options: {
     readonly account: Account;
     readonly binaries: Binaries;

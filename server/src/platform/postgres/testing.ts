@@ -82,7 +82,7 @@ type Service = AsyncDisposable & {
  * Starts a service process on the directory, optionally as another user or through another command.
  * Disposing of it ends the process and its server.
  */
-export async function startService(
+export async function startServiceProcess(
   path: string,
   options: { readonly uid?: number; readonly command?: readonly string[] } = {},
 ): Promise<Service> {

@@ -37,7 +37,7 @@ export type ProjectionWriter<Event> = {
 };
 
 export type Viewer = { readonly organizationId: string; readonly userId: string };
-export type Item = { readonly organizationId: string; readonly contentId: string };
+export type ProjectedItem = { readonly organizationId: string; readonly contentId: string };
 
 /**
  * Removes expired rows.
@@ -96,7 +96,7 @@ export type Projection<Event> = {
    */
   readonly eraseViewer: ((tx: Tx, viewer: Viewer) => Promise<number>) | 'no viewer data';
   /** Removes all rows about permanently deleted items; `'no items'` if no table refers to items. */
-  readonly purgeItems: ((tx: Tx, items: readonly Item[]) => Promise<void>) | 'no items';
+  readonly purgeItems: ((tx: Tx, items: readonly ProjectedItem[]) => Promise<void>) | 'no items';
   readonly expire: readonly Expiry[];
   readonly rebuild: RebuildPlan;
 };

@@ -27,7 +27,7 @@ import { aimOf, groupLanes, hasJoined, type Lane } from './lanes.ts';
 import { LaneSet } from './lane-set.ts';
 import { PartitionLeases } from './partition-leases.ts';
 import type { Projection } from './projection.ts';
-import { insertProjections, noteFailure, readProgress } from './queries.ts';
+import { insertProjections, noteProjectionFailure, readProgress } from './queries.ts';
 import { OvertakenError, type ProjectionRun } from './run.ts';
 
 export type PassReport = {
@@ -260,7 +260,9 @@ class ProjectorLoop<Event extends LogEntry> {
         { err: error, projection, firstSequence, lastSequence, delayMs },
         'a projection cannot process an event log block; it will retry that block',
       );
-      await inTransaction(this.#options.db, (tx) => noteFailure(tx, projection, run.partitions));
+      await inTransaction(this.#options.db, (tx) =>
+        noteProjectionFailure(tx, projection, run.partitions),
+      );
     }
     this.#report(run, {
       outcome: isOvertaken ? 'overtaken' : 'failed',

@@ -105,7 +105,7 @@ export async function advanceProjection(tx: Tx, advance: Advance): Promise<void>
 }
 
 /** Records that partitions of a projection cannot process a block, until they advance. */
-export async function noteFailure(
+export async function noteProjectionFailure(
   tx: Tx,
   name: string,
   partitions: readonly number[],

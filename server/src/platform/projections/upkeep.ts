@@ -2,7 +2,7 @@
 import { inTransaction, type Db } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
 import { partitionOf } from './partitions.ts';
-import { isDivided, type Item, type Projection, type Viewer } from './projection.ts';
+import { isDivided, type ProjectedItem, type Projection, type Viewer } from './projection.ts';
 import { interruptProjections, lockProjections, type Concerned } from './queries.ts';
 
 const rowsAtOnce = 2_000;
@@ -41,7 +41,7 @@ export async function eraseFromProjections<Event>(
 export async function purgeFromProjections<Event>(
   db: Db,
   projections: readonly Projection<Event>[],
-  items: readonly Item[],
+  items: readonly ProjectedItem[],
 ): Promise<void> {
   const organizationIds = items.map(({ organizationId }) => organizationId);
   const concerned = projections.flatMap((projection) => {

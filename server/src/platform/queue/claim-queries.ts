@@ -27,7 +27,7 @@ export async function selectNow(db: Db): Promise<string> {
  * Extends the leases of these claims and returns the ids of those still held. Locked rows are being
  * settled by their own worker, so they count as held without waiting for the lock.
  */
-export async function renewLeases(
+export async function renewJobLeases(
   db: Db,
   claims: readonly Claim[],
   leaseMs: number,

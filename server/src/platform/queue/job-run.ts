@@ -37,7 +37,7 @@ export type AttemptOutcome =
   | 'lost'
   | 'unsettled';
 
-export type AttemptResult = { readonly outcome: AttemptOutcome; readonly reason: string | null };
+export type JobAttemptResult = { readonly outcome: AttemptOutcome; readonly reason: string | null };
 
 export type JobRunOptions = {
   readonly db: Db;
@@ -93,7 +93,7 @@ export class JobRun {
   }
 
   /** Runs the handler and settles the job. Never rejects. */
-  async execute(): Promise<AttemptResult> {
+  async execute(): Promise<JobAttemptResult> {
     const usedUp = this.claim.attempt > this.#job.retry.maxAttempts;
     const answer = usedUp
       ? failed(this.claim.lastError ?? 'no attempt has finished', { retryable: false })
@@ -224,7 +224,7 @@ export class JobRun {
     return now.claimId === this.claim.claimId && now.state !== 'running' ? 'moved' : 'nothing';
   }
 
-  async #settle(answer: JobAnswer): Promise<AttemptResult> {
+  async #settle(answer: JobAnswer): Promise<JobAttemptResult> {
     const { db } = this.#options;
     if (answer.outcome === 'outage') {
       const reason = clip(answer.reason);
@@ -254,10 +254,10 @@ export class JobRun {
     return rescheduleClaimed(this.#options.db, this.claim, retry);
   }
 
-  /** Marks the job as failed together with onExhausted, or without it if it keeps failing. */
-  async #fail(reason: string): Promise<AttemptResult> {
+  /** Marks the job as failed together with onExhausted, or without it if that keeps failing. */
+  async #fail(reason: string): Promise<JobAttemptResult> {
     const { db, log } = this.#options;
-    const result: AttemptResult = { outcome: 'failed', reason };
+    const result: JobAttemptResult = { outcome: 'failed', reason };
     const attempts = Math.min(this.claim.attempt, this.#job.retry.maxAttempts);
     try {
       return await this.#persist(result, () =>
@@ -283,7 +283,10 @@ export class JobRun {
    * Writes a settlement and retries while the database is unavailable, which is safe because of the
    * fence.
    */
-  async #persist(result: AttemptResult, write: () => Promise<boolean>): Promise<AttemptResult> {
+  async #persist(
+    result: JobAttemptResult,
+    write: () => Promise<boolean>,
+  ): Promise<JobAttemptResult> {
     for (let slowWrites = 0; ;) {
       try {
         if (await write()) return result;

@@ -13,13 +13,13 @@ import {
   jobRows,
   openQueueDatabase,
   queueIsEmpty,
-} from './queue.fixture.ts';
-import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
+} from '../../../test/queue/queue.ts';
+import { noteJob, quickTiming, writeEffect } from '../../../test/queue/queue-jobs.ts';
 import { startQueueWorkers } from './queue-workers.ts';
 import { pause } from '../../../test/waiting.ts';
 
 const { db, connection } = await openQueueDatabase();
-const script = fileURLToPath(new URL('./worker-process.fixture.ts', import.meta.url));
+const script = fileURLToPath(new URL('../../../test/queue/worker-process.ts', import.meta.url));
 const children = new Set<ChildProcess>();
 
 after(() => {

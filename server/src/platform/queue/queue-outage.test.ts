@@ -13,8 +13,8 @@ import {
   jobRows,
   openQueueDatabase,
   queueIsEmpty,
-} from './queue.fixture.ts';
-import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
+} from '../../../test/queue/queue.ts';
+import { noteJob, quickTiming, writeEffect } from '../../../test/queue/queue-jobs.ts';
 import { startQueueWorkers, type AttemptReport } from './queue-workers.ts';
 import { pause } from '../../../test/waiting.ts';
 

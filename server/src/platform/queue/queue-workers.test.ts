@@ -12,8 +12,8 @@ import {
   jobRows,
   openQueueDatabase,
   queueIsEmpty,
-} from './queue.fixture.ts';
-import { noteJob, quickTiming, writeEffect } from './queue.jobs.fixture.ts';
+} from '../../../test/queue/queue.ts';
+import { noteJob, quickTiming, writeEffect } from '../../../test/queue/queue-jobs.ts';
 import { startQueueWorkers, type AttemptReport, type QueueTiming } from './queue-workers.ts';
 import { Hints } from '../hints/hints.ts';
 import { StorageUnavailableError } from '../storage/storage-errors.ts';

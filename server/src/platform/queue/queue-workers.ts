@@ -7,9 +7,9 @@ import type { Db } from '../database/database.ts';
 import { background, sleep } from '../async/lifecycle.ts';
 import { Doorbell, type Hints } from '../hints/hints.ts';
 import type { HandledJob } from './job-handler.ts';
-import { JobRun, type AttemptOutcome, type AttemptResult } from './job-run.ts';
+import { JobRun, type AttemptOutcome, type JobAttemptResult } from './job-run.ts';
 import {
-  renewLeases,
+  renewJobLeases,
   selectNow,
   takeBackExpired,
   takeBackFrom,
@@ -218,7 +218,7 @@ class Workers implements QueueWorkers {
     return this.#options.tracing?.start(`job ${name}`, options) ?? null;
   }
 
-  #report(job: HandledJob, claim: ClaimedJob, result: AttemptResult, durationMs: number): void {
+  #report(job: HandledJob, claim: ClaimedJob, result: JobAttemptResult, durationMs: number): void {
     const { outcome, reason } = result;
     const { name, jobId, organizationId, attempt } = claim;
     const waitedMs = Math.round(claim.waitedMs);
@@ -258,7 +258,7 @@ class Workers implements QueueWorkers {
     const runs = [...this.#runs.keys()];
     if (runs.length === 0) return;
     const claims = runs.map((run) => run.claim);
-    const held = await renewLeases(this.#options.db, claims, this.#timing.leaseMs);
+    const held = await renewJobLeases(this.#options.db, claims, this.#timing.leaseMs);
     for (const run of runs) if (!held.has(run.claim.claimId)) run.leaseIsGone();
   }
 
@@ -311,7 +311,7 @@ class Workers implements QueueWorkers {
   }
 }
 
-function endSpan(span: Span | null, { outcome, reason }: AttemptResult): void {
+function endSpan(span: Span | null, { outcome, reason }: JobAttemptResult): void {
   span?.set({ 'reelfeed.job.outcome': outcome });
   if (outcome === 'failed' || outcome === 'retry' || outcome === 'lost') {
     span?.fail(reason ?? outcome);

@@ -34,7 +34,7 @@ export function keySegments(key: string): readonly string[] {
 }
 
 /** Whether it can be the key of an object. */
-export function isKey(key: string): boolean {
+export function isStorageKey(key: string): boolean {
   try {
     keySegments(key);
     return true;

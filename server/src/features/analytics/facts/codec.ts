@@ -12,7 +12,7 @@ import {
   factColumnNames,
   narrow,
   type ColumnValues,
-  type ContentKey,
+  type PackedContentId,
   type FactColumnName,
   type Facts,
 } from './facts.ts';
@@ -100,7 +100,7 @@ export function decodeFacts(chunk: Buffer): Facts {
     at += aligned(width * rows);
   }
   const columns = storedVersion === version ? stored : fromEarlier(stored, storedVersion);
-  let contents: ContentKey[] | null = null;
+  let contents: PackedContentId[] | null = null;
   return {
     rows,
     // Decoded lazily, because few reports need them.
@@ -163,7 +163,7 @@ function viewOf(bytes: Buffer, at: number, width: number, rows: number): ColumnV
 }
 
 /** Index 0 means no item. */
-function readContents(units: string): ContentKey[] {
+function readContents(units: string): PackedContentId[] {
   const keys = [''];
   for (let at = contentUnits; at < units.length; at += contentUnits) {
     keys.push(units.slice(at, at + contentUnits));

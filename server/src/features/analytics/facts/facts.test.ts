@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { columnIndex, emptyAudienceCounts } from '../projections/engagement/contribution.ts';
-import { createRandom } from '../reports/traffic.fixture.ts';
+import { createRandom } from '../../../../test/recount/traffic.ts';
 import { decodeFacts, encodeFacts } from './codec.ts';
 import {
   contentIdOf,

@@ -81,13 +81,13 @@ export type ColumnValues = Uint8Array | Uint16Array | Uint32Array | Float64Array
  * shows only a few, so only the shown ones are formatted as UUIDs. V8 copies slices of up to twelve
  * units, so eight units make `Map` keys that are twice as fast as sixteen would.
  */
-export type ContentKey = string;
+export type PackedContentId = string;
 
-export function contentKey(contentId: string): ContentKey {
+export function contentKey(contentId: string): PackedContentId {
   return Buffer.from(contentId.replaceAll('-', ''), 'hex').toString('utf16le');
 }
 
-export function contentIdOf(key: ContentKey): string {
+export function contentIdOf(key: PackedContentId): string {
   const hex = Buffer.from(key, 'utf16le').toString('hex');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
@@ -96,7 +96,7 @@ export function contentIdOf(key: ContentKey): string {
 export type Facts = {
   readonly rows: number;
   /** The first is ''. */
-  readonly contents: readonly ContentKey[];
+  readonly contents: readonly PackedContentId[];
   /** Hashes of labels; the first is ''. */
   readonly labels: readonly Hash[];
   /**

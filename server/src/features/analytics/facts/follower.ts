@@ -27,9 +27,9 @@ import { forgetViewerInFacts } from './forget.ts';
 import { mergeFacts } from './merge.ts';
 import { insertNames, keepOldNames, namesOf } from './names.ts';
 import {
-  insertChunks,
-  selectCrowdedLevels,
-  takeChunks,
+  insertFactChunks,
+  selectCrowdedFactLevels,
+  takeFactChunks,
   type FactChunk,
   type FactDay,
 } from './queries.ts';
@@ -46,7 +46,7 @@ export const facts: EngagementFollower = {
     await insertNames(tx, namesOf(changes));
     const days = buildersOf(changes);
     const written = [...days.values()].filter(({ builder }) => builder.rows > 0);
-    await insertChunks(
+    await insertFactChunks(
       tx,
       written.map(({ day, builder }) => chunkOf(day, builder.build())),
     );
@@ -170,9 +170,9 @@ function chunkOf(day: FactDay, of: Facts): FactChunk {
  * Merges small chunks, so that a day has few of them and each row is rewritten only a few times.
  */
 async function compact(tx: Tx, days: readonly FactDay[]): Promise<void> {
-  const crowded = await selectCrowdedLevels(tx, days, { fullLevel, minChunks: minCrowd });
+  const crowded = await selectCrowdedFactLevels(tx, days, { fullLevel, minChunks: minCrowd });
   for (const level of crowded) {
-    const merged = mergeFacts((await takeChunks(tx, level)).map(decodeFacts));
-    if (merged.rows > 0) await insertChunks(tx, [chunkOf(level, merged)]);
+    const merged = mergeFacts((await takeFactChunks(tx, level)).map(decodeFacts));
+    if (merged.rows > 0) await insertFactChunks(tx, [chunkOf(level, merged)]);
   }
 }

@@ -14,12 +14,12 @@ import { decodeFacts, encodeFacts } from './codec.ts';
 import { contentKey, factColumn, type Facts } from './facts.ts';
 import { mergeFacts } from './merge.ts';
 import { forgetNames, labelFields } from './names.ts';
-import { replaceChunk, selectChunks, type ReadChunk } from './queries.ts';
+import { replaceFactChunk, selectFactChunks, type ReadFactChunk } from './queries.ts';
 
 const chunksAtOnce = 50;
 const always = { startMs: Date.UTC(1970, 0), endMs: Date.UTC(9999, 0) };
 
-type Page = { readonly last: ReadChunk | null; readonly isLast: boolean };
+type Page = { readonly last: ReadFactChunk | null; readonly isLast: boolean };
 /** Returns the facts to store, or null to leave them unchanged. */
 type Edit = (facts: Facts) => Facts | null;
 
@@ -36,7 +36,7 @@ export async function forgetViewerInFacts(tx: Tx, viewer: Viewer): Promise<numbe
   const isFixedLabel = labelFields.some((field) => isFixed(field, userId));
   const label = isFixedLabel ? null : hashText(earlierLabel(userId));
   let removed = await forgetNames(tx, viewer, isFixedLabel);
-  for (let after: ReadChunk | null = null; ;) {
+  for (let after: ReadFactChunk | null = null; ;) {
     const page = await rewritePage(tx, organizationId, after, (facts) => {
       const rows = forgetMembers(facts, members);
       removed += rows;
@@ -61,9 +61,9 @@ export async function forgetItemsInFacts(
   for (const [organizationId, own] of Map.groupBy(items, (item) => item.organizationId)) {
     const gone = new Set(own.map(({ contentId }) => contentKey(contentId)));
     const partitions = [partitionOf(organizationId)];
-    for (let after: ReadChunk | null = null; ;) {
+    for (let after: ReadFactChunk | null = null; ;) {
       signal.throwIfAborted();
-      const behind: ReadChunk | null = after;
+      const behind: ReadFactChunk | null = after;
       const page: Page = await inTransaction(db, async (tx) => {
         await lockProjections(tx, [{ name: 'engagement', partitions }]);
         return rewritePage(tx, organizationId, behind, (facts) => forgetContents(facts, gone));
@@ -77,16 +77,16 @@ export async function forgetItemsInFacts(
 async function rewritePage(
   tx: Tx,
   organizationId: string,
-  after: ReadChunk | null,
+  after: ReadFactChunk | null,
   edit: Edit,
 ): Promise<Page> {
   const page = { after, limit: chunksAtOnce };
-  const chunks = await selectChunks(tx, organizationId, always, page);
+  const chunks = await selectFactChunks(tx, organizationId, always, page);
   for (const chunk of chunks) {
     const facts = edit(decodeFacts(chunk.body));
     if (facts === null) continue;
     const stored = { ...chunk, body: encodeFacts(facts), rows: facts.rows };
-    await replaceChunk(tx, organizationId, stored);
+    await replaceFactChunk(tx, organizationId, stored);
   }
   return { last: chunks.at(-1) ?? null, isLast: chunks.length < chunksAtOnce };
 }

@@ -11,7 +11,7 @@ import {
   labelColumns,
   narrow,
   type ColumnValues,
-  type ContentKey,
+  type PackedContentId,
   type Facts,
 } from './facts.ts';
 import type { Hash } from '../statistics/viewer-key.ts';
@@ -20,7 +20,7 @@ const { weight: weightColumn, content, member } = factColumn;
 const ofLabels = new Set<number>(labelColumns.map((name) => factColumn[name]));
 
 export function mergeFacts(parts: readonly Facts[]): Facts {
-  const contents = new Map<ContentKey, number>([['', 0]]);
+  const contents = new Map<PackedContentId, number>([['', 0]]);
   const labels = new Map<Hash, number>([['', 0]]);
   const maps = parts.map((part) => ({
     content: part.contents.map((id) => indexIn(contents, id)),

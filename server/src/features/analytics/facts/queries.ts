@@ -19,7 +19,7 @@ export type FactChunk = FactDay & {
   readonly body: Buffer;
 };
 
-export async function insertChunks(tx: Tx, chunks: readonly FactChunk[]): Promise<void> {
+export async function insertFactChunks(tx: Tx, chunks: readonly FactChunk[]): Promise<void> {
   if (chunks.length === 0) return;
   await sql`
     insert into view_fact (organization_id, day, level, chunk, row_count, body)
@@ -35,7 +35,7 @@ export async function insertChunks(tx: Tx, chunks: readonly FactChunk[]): Promis
 type CrowdedLevel = FactDay & { readonly level: number };
 
 /** Levels of these days with at least `minChunks` chunks that can still be merged. */
-export async function selectCrowdedLevels(
+export async function selectCrowdedFactLevels(
   tx: Tx,
   days: readonly FactDay[],
   { fullLevel, minChunks }: { fullLevel: number; minChunks: number },
@@ -53,7 +53,7 @@ export async function selectCrowdedLevels(
   return rows;
 }
 
-export async function takeChunks(tx: Tx, { organizationId, dayMs, level }: CrowdedLevel) {
+export async function takeFactChunks(tx: Tx, { organizationId, dayMs, level }: CrowdedLevel) {
   const { rows } = await sql<{ body: Buffer }>`
     delete from view_fact where organization_id = ${organizationId}
       and day = ${formatDate(dayMs)}::date and level = ${level}
@@ -62,21 +62,21 @@ export async function takeChunks(tx: Tx, { organizationId, dayMs, level }: Crowd
 }
 
 type ChunkKey = { day: string; level: number; chunk: string };
-export type ReadChunk = ChunkKey & { readonly dayMs: number; readonly body: Buffer };
+export type ReadFactChunk = ChunkKey & { readonly dayMs: number; readonly body: Buffer };
 
 /** Chunks in day order, after `after`. */
-export async function selectChunks(
+export async function selectFactChunks(
   db: Db,
   organizationId: string,
   { startMs, endMs }: { startMs: number; endMs: number },
   page: { after: ChunkKey | null; limit: number },
-): Promise<ReadChunk[]> {
+): Promise<ReadFactChunk[]> {
   const { after, limit } = page;
   const behind =
     after === null
       ? sql``
       : sql`and (day, level, chunk) > (${after.day}::date, ${after.level}::int8, ${after.chunk}::uuid)`;
-  const { rows } = await sql<ReadChunk>`
+  const { rows } = await sql<ReadFactChunk>`
     select day::text as day, level, chunk, body, (extract(epoch from day) * 1000)::int8 as "dayMs"
     from view_fact
     where organization_id = ${organizationId} and day >= ${formatDate(startMs)}::date
@@ -85,7 +85,7 @@ export async function selectChunks(
   return rows;
 }
 
-export async function replaceChunk(
+export async function replaceFactChunk(
   tx: Tx,
   organizationId: string,
   { day, level, chunk, body, rows }: ChunkKey & { body: Buffer; rows: number },

@@ -2,7 +2,7 @@ import { awaitedLater } from '../../../platform/async/awaited-later.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { hourMs } from '../../../platform/values/time.ts';
 import { entryPointOfHash } from '../projections/engagement/label.ts';
-import { readPeople, type People } from '../projections/links/link-queries.ts';
+import { readPeople, type UsersOfDevices } from '../projections/links/link-queries.ts';
 import { startupBucket } from '../statistics/startup-histogram.ts';
 import { decodeFacts } from './codec.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type CountName,
   type Facts,
 } from './facts.ts';
-import { selectChunks, type ReadChunk } from './queries.ts';
+import { selectFactChunks, type ReadFactChunk } from './queries.ts';
 import {
   FactSums,
   type FactFilter,
@@ -53,7 +53,7 @@ export async function addFacts(
   const hasViewers = all.some(({ query }) => query.viewers !== undefined);
   const people = hasViewers ? await readPeople(db, organizationId) : null;
   let turnAt = performance.now();
-  let last: ReadChunk | null = null;
+  let last: ReadFactChunk | null = null;
   for await (const chunk of readChunks(db, organizationId, range)) {
     if (last !== null && last.dayMs !== chunk.dayMs) for (const sums of all) sums.endDay();
     last = chunk;
@@ -76,9 +76,9 @@ async function* readChunks(
   db: Db,
   organizationId: string,
   range: FactRange,
-): AsyncGenerator<ReadChunk> {
-  const read = (after: ReadChunk | null) =>
-    selectChunks(db, organizationId, range, { after, limit: chunksAtOnce });
+): AsyncGenerator<ReadFactChunk> {
+  const read = (after: ReadFactChunk | null) =>
+    selectFactChunks(db, organizationId, range, { after, limit: chunksAtOnce });
   for (let next = awaitedLater(read(null)); ;) {
     const chunks = await next;
     const last = chunks.at(-1);
@@ -93,7 +93,7 @@ function addMatching(
   sums: FactSums,
   facts: Facts,
   matching: Matching,
-  { dayMs, people }: { dayMs: number; people: People | null },
+  { dayMs, people }: { dayMs: number; people: UsersOfDevices | null },
 ): void {
   const { counts = factCounts, viewers, startups, reached } = sums.query;
   const grouped = sums.query.split?.group(facts, matching) ?? {
@@ -197,7 +197,7 @@ function addViewers(
   { query, viewers }: FactSums,
   { columns }: Facts,
   { rows, groups, weights }: Grouped,
-  people: People | null,
+  people: UsersOfDevices | null,
 ): void {
   const members = columns[factColumn.member];
   const wanted = wantedColumns[query.viewers ?? 'active']?.map((column) => columns[column]);

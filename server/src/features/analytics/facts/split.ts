@@ -5,7 +5,7 @@ import {
   countryName,
   factColumn,
   factDevices,
-  type ContentKey,
+  type PackedContentId,
   type Facts,
   type KeyColumn,
 } from './facts.ts';
@@ -20,7 +20,7 @@ export type SplitDimension =
       readonly nameOf: (hash: Hash) => string;
     }
   /** An item may have several keys, such as tags. */
-  | { readonly by: 'item'; readonly keysOf: (item: ContentKey) => readonly string[] }
+  | { readonly by: 'item'; readonly keysOf: (item: PackedContentId) => readonly string[] }
   | { readonly by: 'viewer'; readonly keyOf: (member: number) => string };
 
 /**

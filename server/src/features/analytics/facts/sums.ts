@@ -6,7 +6,7 @@ import {
   countIndex,
   factCounts,
   type ColumnValues,
-  type ContentKey,
+  type PackedContentId,
   type CountName,
 } from './facts.ts';
 
@@ -16,8 +16,8 @@ export type FactFilter = {
   readonly country?: number;
   readonly entryPoint?: string;
   readonly appVersion?: Hash;
-  /** Items to match. If set, no sessions match. */
-  readonly contentIds?: ReadonlySet<ContentKey>;
+  /** Items. If set, sessions do not match. */
+  readonly contentIds?: ReadonlySet<PackedContentId>;
 };
 
 export type FactGrouping = 'hour' | 'day' | 'content' | 'device' | 'country' | 'entryPoint';

@@ -7,7 +7,6 @@ import { facts } from '../facts/follower.ts';
 import type { EventProjection } from '../../events/events.ts';
 import type { EngagementFollower } from './engagement/follower.ts';
 import { links } from './links/links.ts';
-import { live } from './live/live.ts';
 import { quality } from './quality/quality.ts';
 import { realtime } from './realtime/realtime.ts';
 import { reactions } from './reactions/reactions.ts';
@@ -24,20 +23,12 @@ export function createProjections(
   settings: ProjectionSettings,
   followers: readonly EngagementFollower[],
 ): readonly EventProjection[] {
-  return [
-    createEngagement(settings, followers),
-    quality,
-    retention,
-    links,
-    reactions,
-    live,
-    realtime,
-  ];
+  return [createEngagement(settings, followers), quality, retention, links, reactions, realtime];
 }
 
 export const defaultSessionTimeoutMs = 30 * 60_000;
 
 /** Only this feature's own projections, with default settings. */
-export const allProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs }, [
+export const ownProjections = createProjections({ sessionTimeoutMs: defaultSessionTimeoutMs }, [
   facts,
 ]);

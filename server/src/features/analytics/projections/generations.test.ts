@@ -10,8 +10,8 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
-import { createRandom, makeTraffic } from '../reports/traffic.fixture.ts';
-import { allProjections } from './all-projections.ts';
+import { createRandom, makeTraffic } from '../../../../test/recount/traffic.ts';
+import { ownProjections } from './all-projections.ts';
 import {
   append,
   assertTables,
@@ -19,7 +19,7 @@ import {
   makeContentIds,
   projectAll,
   readTables,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 
 const { signal } = new AbortController();
@@ -46,7 +46,7 @@ async function appendInTime(db: Db, events: readonly LoggedEvent[], blockSize: n
 }
 
 async function rebuildAll(db: Db, eventsOfPass: number): Promise<void> {
-  for (const projection of allProjections) {
+  for (const projection of ownProjections) {
     const eventLog = openEventLog(db);
     await rebuildProjection(projection, { db, eventLog, signal, eventsOfPass });
   }

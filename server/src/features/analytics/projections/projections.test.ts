@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { DatabaseConnection } from '../../../platform/database/database.ts';
 import { openEventLog } from '../../events/events.ts';
-import { createRandom, makeTraffic, shuffled } from '../reports/traffic.fixture.ts';
-import { allProjections } from './all-projections.ts';
+import { createRandom, makeTraffic, shuffled } from '../../../../test/recount/traffic.ts';
+import { ownProjections } from './all-projections.ts';
 import {
   append,
   assertTables,
@@ -16,7 +16,7 @@ import {
   openProjected,
   readTables,
   waitForProjections,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { readProgress } from '../../../platform/projections/queries.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { OvertakenError, ProjectionRun } from '../../../platform/projections/run.ts';
@@ -59,7 +59,7 @@ describe('the tables are a function of the set of events', () => {
 
   test('a projector that was superseded writes nothing, in any projection', async () => {
     const db = await openProjected(contentIds, events.slice(0, 500));
-    for (const projection of allProjections) {
+    for (const projection of ownProjections) {
       const progress = await readProgress(db, [projection.name]);
       const eventLog = openEventLog(db);
       const one = new ProjectionRun(projection, eventLog.start);
@@ -85,7 +85,7 @@ async function projectByTwo(leaseMs: number): Promise<void> {
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
     leaseMs,
   });
   atEnd(() => projector[Symbol.asyncDispose]());
@@ -107,7 +107,9 @@ async function projectByTwo(leaseMs: number): Promise<void> {
 }
 
 async function startChild(connection: DatabaseConnection, leaseMs: number): Promise<ChildProcess> {
-  const script = fileURLToPath(new URL('projector-process.fixture.ts', import.meta.url));
+  const script = fileURLToPath(
+    new URL('../../../../test/projections/projector-process.ts', import.meta.url),
+  );
   const given = [JSON.stringify(connection), String(leaseMs)];
   const args = ['--disable-warning=ExperimentalWarning', script, ...given];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });

@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/service.ts';
 import { openEventLog, type EventBlock, type LoggedEvent } from '../../events/events.ts';
-import { allProjections } from './all-projections.ts';
+import { ownProjections } from './all-projections.ts';
 import type { EventProjection } from '../../events/events.ts';
 import {
   append,
@@ -15,7 +15,7 @@ import {
   readTables,
   projectAll,
   waitForProjections,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { pause, until } from '../../../../test/waiting.ts';
 
@@ -33,7 +33,7 @@ test('an event is counted well within a second, with and without a hint', async 
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   atEnd(() => projector[Symbol.asyncDispose]());
   const likes = async () => {
@@ -61,7 +61,7 @@ test('a block that cannot be processed is logged and retried, never skipped', as
   const { db } = await openTestDatabase();
   await insertItems(db, contentIds);
   let isPoisonous = true;
-  const poisoned = allProjections.map((projection) =>
+  const poisoned = ownProjections.map((projection) =>
     projection.name === 'engagement' ? refusing(projection, () => isPoisonous) : projection,
   );
   const lines: Record<string, unknown>[] = [];
@@ -143,7 +143,7 @@ test('a corrupted block stops its partition, and no later block is lost', async 
     db,
     log,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   atEnd(() => projector[Symbol.asyncDispose]());
   await eventually('an error', async () =>
@@ -162,7 +162,7 @@ test('a projector takes over at once from one that has ended', async () => {
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   await append(db, [like()]);
   await waitForProjections(db);
@@ -171,7 +171,7 @@ test('a projector takes over at once from one that has ended', async () => {
     db,
     log: silentLog,
     eventLog: openEventLog(db),
-    projections: allProjections,
+    projections: ownProjections,
   });
   atEnd(() => second[Symbol.asyncDispose]());
   await append(db, [like()]);

@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 import { atEnd, openTestDatabase, silentLog } from '../../../../test/database.ts';
 import type { Db } from '../../../platform/database/database.ts';
 import { openEventLog } from '../../events/events.ts';
-import { makeTraffic } from '../reports/traffic.fixture.ts';
-import { allProjections } from './all-projections.ts';
+import { makeTraffic } from '../../../../test/recount/traffic.ts';
+import { ownProjections } from './all-projections.ts';
 import {
   append,
   assertTables,
@@ -15,7 +15,7 @@ import {
   openProjected,
   readTables,
   waitForProjections,
-} from './projector.fixture.ts';
+} from '../../../../test/projections/projector.ts';
 import { startProjector } from '../../../platform/projections/projector.ts';
 import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 
@@ -33,7 +33,7 @@ const makeEvents = (seed: number) =>
 const { signal } = new AbortController();
 
 async function rebuildAll(db: Db): Promise<void> {
-  for (const projection of allProjections) {
+  for (const projection of ownProjections) {
     await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
   }
 }
@@ -74,7 +74,7 @@ describe('a rebuild', () => {
       db,
       log: silentLog,
       eventLog: openEventLog(db),
-      projections: allProjections,
+      projections: ownProjections,
     });
     atEnd(() => projector[Symbol.asyncDispose]());
     const half = Math.floor(events.length / 2);

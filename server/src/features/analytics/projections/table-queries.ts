@@ -2,7 +2,7 @@
 import { sql, type RawBuilder } from 'kysely';
 import { textArray, uuidArray } from '../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../platform/database/database.ts';
-import type { Expiry, Item, Viewer } from '../../../platform/projections/projection.ts';
+import type { Expiry, ProjectedItem, Viewer } from '../../../platform/projections/projection.ts';
 import { organizationTimeZone } from '../../organizations/organizations.ts';
 import { organizationRows } from '../../organizations/organizations.ts';
 import { erasedKeys } from '../statistics/viewer-keys.ts';
@@ -40,14 +40,13 @@ type ItemTable =
   | 'viewer_set'
   | 'reactor_set'
   | 'content_day'
-  | 'live_viewer'
   | 'viewer_reaction'
   | 'reaction_counter';
 
 export async function deleteItemRows(
   tx: Tx,
   table: ItemTable,
-  items: readonly Item[],
+  items: readonly ProjectedItem[],
 ): Promise<void> {
   await sql`
     delete from ${sql.table(table)} counted
@@ -65,7 +64,7 @@ export async function deleteItemRows(
 /** Removes the rows of an erased viewer. @returns the number of rows */
 export async function deleteViewerRows(
   tx: Tx,
-  table: 'viewer_activity' | 'viewer_reaction' | 'live_viewer',
+  table: 'viewer_activity' | 'viewer_reaction',
   viewer: Viewer,
 ): Promise<number> {
   const { numAffectedRows = 0n } = await sql`

@@ -19,7 +19,7 @@ import {
   type FirstDays,
 } from './benchmark-queries.ts';
 import { watchedPoints } from './content-report.ts';
-import { nobody, noCounters, presentCounted, type Counters } from './metrics.ts';
+import { noViewers, noCounters, presentCounted, type Counters } from './metrics.ts';
 import { bucketStart, type LocalNow } from './period.ts';
 
 /**
@@ -127,7 +127,7 @@ async function findOthers(db: Db, organizationId: OrganizationId, item: Measured
 }
 
 function present(counters: Counters) {
-  return presentCounted(counters, nobody);
+  return presentCounted(counters, noViewers);
 }
 
 /** In seconds; excludes the lower bound and includes the upper one. */

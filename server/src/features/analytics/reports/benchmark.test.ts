@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { query } from '../../../../test/seed.ts';
 import { dayMs } from '../../../platform/values/time.ts';
-import { Recount, type Range } from './recount.fixture.ts';
-import { makeItems, startReportService } from './reports.fixture.ts';
-import { makeTraffic } from './traffic.fixture.ts';
+import { Recount, type Range } from '../../../../test/recount/recount.ts';
+import { makeItems, startReportService } from '../../../../test/recount/reports.ts';
+import { makeTraffic } from '../../../../test/recount/traffic.ts';
 
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 const made = makeItems(14);

@@ -15,7 +15,7 @@ import { dimensions, findDimension, type Dimension, type VariantsOf } from './di
 import { isAboutItems, toFactFilter, type ReportFilter } from './filter.ts';
 import type { Within } from './filtered-series.ts';
 import { GroupedPeople } from './grouped-people.ts';
-import { nobody, type People } from './metrics.ts';
+import { noViewers, type ViewerCounts } from './metrics.ts';
 
 export type BreakdownQuery = {
   readonly breakdown?: string;
@@ -65,7 +65,7 @@ export function refuseBreakdown({ breakdown }: BreakdownQuery, instead: string):
 /** The numbers of one row of a breakdown. */
 export type BreakdownPart = {
   readonly counts: FactCounts;
-  readonly people: People;
+  readonly people: ViewerCounts;
   readonly startups: Startups;
   /**
    * Whether the row can have session metrics; it cannot if it is about items, since a session spans
@@ -218,7 +218,7 @@ function readParts(found: GroupedPeople): (group: number) => SummedPart {
   const { sums } = found;
   return (group) => ({
     counts: sums.countsOf(group),
-    people: people.get(String(group)) ?? nobody,
+    people: people.get(String(group)) ?? noViewers,
     startups: sums.startups.get(group) ?? new Map<number, { count: number; total: number }>(),
   });
 }

@@ -19,17 +19,17 @@ import { GroupedPeople } from './grouped-people.ts';
 import {
   engagementRateOf,
   noCounters,
-  nobody,
+  noViewers,
   sumCounters,
   type Counters,
-  type People,
+  type ViewerCounts,
 } from './metrics.ts';
 import type { Period } from './period.ts';
 import type { ContentSort } from './query-schemas.ts';
 import { daySpanOf } from './series.ts';
-import { countPeopleOfItems, daysOf } from './unique-viewers.ts';
+import { countPeopleOfItems, daysOfPeriod } from './unique-viewers.ts';
 
-type Counted = { readonly counters: Counters; readonly people: People };
+type Counted = { readonly counters: Counters; readonly people: ViewerCounts };
 type Listed = Counted & {
   readonly content_id: string;
   readonly title: string;
@@ -47,8 +47,8 @@ type After = { position: number; contentId: string } | null;
 
 /** Sort keys that require counting each item's viewers first. */
 const peopleSorts = {
-  uniqueViewers: ({ uniqueViewers }: People) => uniqueViewers,
-  reactingViewers: ({ reactingViewers }: People) => reactingViewers,
+  uniqueViewers: ({ uniqueViewers }: ViewerCounts) => uniqueViewers,
+  reactingViewers: ({ reactingViewers }: ViewerCounts) => reactingViewers,
   engagementRate: engagementRateOf,
 } as const;
 type PeopleSort = keyof typeof peopleSorts;
@@ -71,7 +71,7 @@ export function listStatistics(
 ): PageSource<Listed, ListedStatistics> {
   const { period, filter, tags, sort, order } = options;
   if (filter !== null) return listFiltered(db, organizationId, { ...options, filter });
-  const wanted: ItemFilter = { span: daySpanOf(period), days: daysOf(period), tags };
+  const wanted: ItemFilter = { span: daySpanOf(period), days: daysOfPeriod(period), tags };
   return {
     count: () => countItems(db, organizationId, wanted),
     ...presented,
@@ -95,7 +95,7 @@ async function withPeople(
 ): Promise<Listed[]> {
   const ids = rows.map((row) => row.content_id);
   const before = periodBefore(period);
-  const filter = { span: daySpanOf(before), days: daysOf(before), tags: null };
+  const filter = { span: daySpanOf(before), days: daysOfPeriod(before), tags: null };
   const [people, peopleBefore, countersBefore] = await Promise.all([
     countPeopleOfItems(db, organizationId, ids, period),
     countPeopleOfItems(db, organizationId, ids, before),
@@ -107,10 +107,10 @@ async function withPeople(
     title,
     position,
     counters,
-    people: people.get(content_id) ?? nobody,
+    people: people.get(content_id) ?? noViewers,
     previous: {
       counters: sumCounters([earlier.get(content_id) ?? noCounters]),
-      people: peopleBefore.get(content_id) ?? nobody,
+      people: peopleBefore.get(content_id) ?? noViewers,
     },
   }));
 }
@@ -152,7 +152,7 @@ function listFiltered(
   type Found = Awaited<ReturnType<typeof read>>;
   const countedOf = ({ sums, people }: Found, id: string): Counted => ({
     counters: sums.countsOf(id),
-    people: people.get(id) ?? nobody,
+    people: people.get(id) ?? noViewers,
   });
   const readAll = async () => {
     const now = await read(period);
@@ -217,7 +217,7 @@ async function listByPeople(
   const page = ids
     .map((id) => ({
       content_id: id,
-      position: peopleSorts[sort](people.get(id) ?? nobody) ?? lastPosition[order],
+      position: peopleSorts[sort](people.get(id) ?? noViewers) ?? lastPosition[order],
     }))
     .filter(
       (one) =>

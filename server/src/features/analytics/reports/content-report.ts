@@ -10,7 +10,7 @@ import type { ReportFilter } from './filter.ts';
 import {
   percentWatched,
   presentCounted,
-  seconds,
+  toSeconds,
   sumCounters,
   type Counters,
   type PeopleOf,
@@ -77,7 +77,7 @@ function presentBreakdown(breakdown: Breakdown) {
     .map(([label, { plays, watchMs }]) => ({
       label: label === '' ? null : label,
       plays,
-      totalWatchTime: seconds(watchMs),
+      totalWatchTime: toSeconds(watchMs),
     }));
 }
 

@@ -15,7 +15,7 @@ import { ContentBreakdown, ContentStatistics, ItemStatistics } from './schemas.t
 
 const { config, tags } = reportRoute;
 
-export function addContentRoutes(app: HttpApp, parts: ReportParts): void {
+export function addContentReportRoutes(app: HttpApp, parts: ReportParts): void {
   addListRoute(app, parts);
   addItemRoute(app, parts);
 }

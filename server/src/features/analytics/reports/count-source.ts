@@ -5,8 +5,8 @@
  */
 import type { Breakdown } from '../projections/engagement/content-detail.ts';
 import type { AudienceSegment, Series } from './counter-queries.ts';
-import type { AudienceCounters, Counters, People } from './metrics.ts';
-import type { MovedItem, MoversQuery } from './movers-query.ts';
+import type { AudienceCounters, Counters, ViewerCounts } from './metrics.ts';
+import type { MovedItem, MoversRequest } from './movers-query.ts';
 import type { PeopleCounts, UniqueViewers } from './people-counts.ts';
 import type { Period } from './period.ts';
 import type { QualityCount } from './quality-queries.ts';
@@ -60,7 +60,7 @@ export type CountSource = {
   cohorts(period: Period): Promise<RetentionCount[]>;
 
   /** The items with the largest change, largest first. */
-  moved(query: MoversQuery): Promise<MovedItem[]>;
+  moved(query: MoversRequest): Promise<MovedItem[]>;
 };
 
 export type OverTime = {
@@ -71,7 +71,7 @@ export type OverTime = {
 };
 
 export type CountedSegment = AudienceSegment<Counters & Partial<AudienceCounters>> & {
-  readonly people: People;
+  readonly people: ViewerCounts;
 };
 
 export type ReportItemCounts = {

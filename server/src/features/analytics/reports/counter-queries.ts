@@ -4,7 +4,7 @@ import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { audienceColumns, contentColumns } from '../projections/engagement/contribution.ts';
 import { contentItems } from '../../content/content.ts';
 import type { AudienceCounters, Counters } from './metrics.ts';
-import { movedColumns, type MovedItem, type MoversQuery } from './movers-query.ts';
+import { movedColumns, type MovedItem, type MoversRequest } from './movers-query.ts';
 import type { Period } from './period.ts';
 
 /** The rows of a report: those of one grain, from `startMs` up to but excluding `endMs`. */
@@ -108,7 +108,7 @@ export async function readTagSegments(
 export async function readMovedItems(
   db: Db,
   organizationId: OrganizationId,
-  { periods, metric, direction, limit }: MoversQuery,
+  { periods, metric, direction, limit }: MoversRequest,
 ): Promise<MovedItem[]> {
   const column = sql.ref(movedColumns[metric]);
   const sumsOf = ({ startMs, endMs }: Period) => sql`

@@ -9,7 +9,7 @@ import type { ReportFilter } from './filter.ts';
 import { countedItems, findNames } from './filtered-segments.ts';
 import { addFiltered } from './filtered-series.ts';
 import { GroupedPeople } from './grouped-people.ts';
-import { nobody, type Counters } from './metrics.ts';
+import { noViewers, type Counters } from './metrics.ts';
 import { formatDay } from './period.ts';
 import { countPeopleOfItems } from './unique-viewers.ts';
 
@@ -40,7 +40,7 @@ export async function readDailyMetrics(
     date: formatDay(page.dayMs),
     contentId,
     title,
-    metrics: presentItemMetrics(counters, people.get(contentId) ?? nobody),
+    metrics: presentItemMetrics(counters, people.get(contentId) ?? noViewers),
   }));
 }
 
@@ -62,6 +62,6 @@ export async function readFilteredDailyMetrics(
       date: formatDay(startMs),
       contentId,
       title,
-      metrics: presentItemMetrics(sums.countsOf(contentId), people.get(contentId) ?? nobody),
+      metrics: presentItemMetrics(sums.countsOf(contentId), people.get(contentId) ?? noViewers),
     }));
 }

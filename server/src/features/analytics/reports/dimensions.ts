@@ -6,7 +6,7 @@ import { fieldError } from '../../../platform/http/errors.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { otherLabel } from '../../events/events.ts';
-import { contentKey, type ContentKey, type LabelColumn } from '../facts/facts.ts';
+import { contentKey, type PackedContentId, type LabelColumn } from '../facts/facts.ts';
 import { readNames } from '../facts/names.ts';
 import { readPeople } from '../projections/links/link-queries.ts';
 import type { SplitDimension } from '../facts/split.ts';
@@ -116,7 +116,7 @@ async function findItems(
   const { rows } = await sql<{ content_id: string; keys: (string | null)[] }>`
     select item.content_id, ${column} as keys from ${contentItems} item
     where item.organization_id = ${organizationId}`.execute(db);
-  const keys = new Map<ContentKey, readonly string[]>();
+  const keys = new Map<PackedContentId, readonly string[]>();
   for (const row of rows) {
     const known = row.keys.filter((key) => key !== null && key !== '') as string[];
     if (known.length > 0) keys.set(contentKey(row.content_id), [...new Set(known)]);

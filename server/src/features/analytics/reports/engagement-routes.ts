@@ -4,7 +4,7 @@ import { answers } from '../../../platform/http/schemas.ts';
 import { answerReport } from './answer.ts';
 import { answerBroken } from './breakdown-answer.ts';
 import { reportRoute, type ReportParts } from './report-parts.ts';
-import { readEngagement, readQualityReport, readRetention } from './report-readers.ts';
+import { readEngagement, readQualityReport, readRetentionReport } from './report-readers.ts';
 import { asCsv, Report } from './metric-schemas.ts';
 import { EngagementQuery, FilteredQuery } from './query-schemas.ts';
 import { Quality } from './quality-schemas.ts';
@@ -84,7 +84,7 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
     async (request, reply) => {
       const { organizationId } = principalOf(request);
       return answerReport(request, reply, parts, async (asked) =>
-        readRetention(asked, organizationId, request.query),
+        readRetentionReport(asked, organizationId, request.query),
       );
     },
   );

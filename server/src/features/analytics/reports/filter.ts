@@ -5,7 +5,7 @@ import { fieldError } from '../../../platform/http/errors.ts';
 import { parseContentId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { contentItems } from '../../content/content.ts';
 import { isCountry, type EventDevice } from '../../events/events.ts';
-import { contentKey, countryNumber, factDevices, type ContentKey } from '../facts/facts.ts';
+import { contentKey, countryNumber, factDevices, type PackedContentId } from '../facts/facts.ts';
 import type { FactFilter } from '../facts/sums.ts';
 import { hashText } from '../statistics/viewer-key.ts';
 
@@ -90,7 +90,7 @@ async function findItems(
   db: Db,
   organizationId: OrganizationId,
   filter: ReportFilter,
-): Promise<Set<ContentKey>> {
+): Promise<Set<PackedContentId>> {
   return new Set((await selectItems(db, organizationId, filter)).map(contentKey));
 }
 

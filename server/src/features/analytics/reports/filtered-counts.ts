@@ -22,8 +22,8 @@ import {
   type SeriesParts,
   type Within,
 } from './filtered-series.ts';
-import { nobody, sumCounters } from './metrics.ts';
-import { movedColumns, type MoversQuery } from './movers-query.ts';
+import { noViewers, sumCounters } from './metrics.ts';
+import { movedColumns, type MoversRequest } from './movers-query.ts';
 import type { Period } from './period.ts';
 import type { SegmentKind } from './query-schemas.ts';
 
@@ -67,7 +67,7 @@ export class FilteredCounts implements CountSource {
       series: series.series(period),
       segments: segments
         .slice(0, kind === 'tag' ? maxTags : undefined)
-        .map((one) => ({ ...one, people: people.get(one.segment) ?? nobody })),
+        .map((one) => ({ ...one, people: people.get(one.segment) ?? noViewers })),
     };
   }
 
@@ -123,7 +123,7 @@ export class FilteredCounts implements CountSource {
     return countFilteredRetention(this.#db, this.#organizationId, period, this.#filter);
   }
 
-  async moved({ periods, metric, direction, limit }: MoversQuery) {
+  async moved({ periods, metric, direction, limit }: MoversRequest) {
     const column = movedColumns[metric];
     const sumsIn = (within: Period) => {
       const wanted = { within, filter: this.#filter };

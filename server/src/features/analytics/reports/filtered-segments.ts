@@ -8,7 +8,7 @@ import type { AudienceSegment } from './counter-queries.ts';
 import type { ReportFilter } from './filter.ts';
 import { addFiltered, type Within } from './filtered-series.ts';
 import { GroupedPeople } from './grouped-people.ts';
-import { nobody, sumCounters, type AudienceCounters, type People } from './metrics.ts';
+import { noViewers, sumCounters, type AudienceCounters, type ViewerCounts } from './metrics.ts';
 import type { SegmentKind } from './query-schemas.ts';
 
 /** Limits tags to the most played. There are fewer devices and countries than this. */
@@ -30,7 +30,7 @@ export async function peopleOf(
   organizationId: OrganizationId,
   kind: SegmentKind,
   found: GroupedPeople,
-): Promise<Map<string, People>> {
+): Promise<Map<string, ViewerCounts>> {
   if (kind !== 'tag') return found.byGroup();
   const ids = [...found.sums.groups.keys()].map(String).filter((id) => id !== '');
   const items = await findNames(db, organizationId, ids);
@@ -40,7 +40,7 @@ export async function peopleOf(
     items.map((item) => [item.contentId, item.tags.map((tag) => places.get(tag) ?? 0)]),
   );
   const people = found.bySet(tags.length, (id) => setsOf.get(id) ?? []);
-  return new Map(tags.map((tag, place) => [tag, people[place] ?? nobody]));
+  return new Map(tags.map((tag, place) => [tag, people[place] ?? noViewers]));
 }
 
 /** Most played first; '' means unknown. */

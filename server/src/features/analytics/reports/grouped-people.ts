@@ -1,6 +1,6 @@
 /** Counts of groups of facts, with the viewers of each group who watched and who reacted. */
 import { FactSums, type FactGrouping, type FactQuery, type GroupKey } from '../facts/sums.ts';
-import type { People } from './metrics.ts';
+import type { ViewerCounts } from './metrics.ts';
 import { zipByKey } from './people-counts.ts';
 
 export class GroupedPeople {
@@ -22,12 +22,12 @@ export class GroupedPeople {
     return [this.sums, this.#reactors];
   }
 
-  byGroup(): Map<string, People> {
+  byGroup(): Map<string, ViewerCounts> {
     return zipByKey(byName(this.sums.viewersByGroup()), byName(this.#reactors.viewersByGroup()));
   }
 
   /** Viewers of sets of groups, such as the items of a tag, each counted once per set. */
-  bySet(sets: number, setsOf: (key: string) => readonly number[]): People[] {
+  bySet(sets: number, setsOf: (key: string) => readonly number[]): ViewerCounts[] {
     const count = (sums: FactSums) => sums.viewersBySet(sets, (key) => setsOf(String(key)));
     const [watching, reacting] = [count(this.sums), count(this.#reactors)];
     return watching.map((uniqueViewers, set) => ({

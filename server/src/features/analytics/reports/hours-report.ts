@@ -3,7 +3,7 @@ import { dayMs, hourMs } from '../../../platform/values/time.ts';
 import { fieldError } from '../../../platform/http/errors.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
 import type { CountSource } from './count-source.ts';
-import { seconds, sumCounters } from './metrics.ts';
+import { toSeconds, sumCounters } from './metrics.ts';
 import { bucketStart, type Period } from './period.ts';
 
 /** Each hour of each weekday, Monday (1) first, with its activity over all days of the range. */
@@ -28,7 +28,7 @@ export async function reportHours(
       impressions: counters.impressions,
       plays: counters.plays,
       views: counters.views,
-      totalWatchTime: seconds(counters.watch_ms),
+      totalWatchTime: toSeconds(counters.watch_ms),
       likes: counters.likes,
       sessions: counts.hasSessions ? counters.sessions : null,
     };

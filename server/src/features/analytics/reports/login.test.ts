@@ -9,12 +9,12 @@ import { dayMs } from '../../../platform/values/time.ts';
 import { silentLog } from '../../../../test/database.ts';
 import { query } from '../../../../test/seed.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
-import { allProjections } from '../projections/all-projections.ts';
+import { ownProjections } from '../projections/all-projections.ts';
 import { forgetSessionsOf } from '../projections/engagement/session-devices.ts';
-import { FilteredRecount } from './recount-filtered.fixture.ts';
-import { Recount, type Range } from './recount.fixture.ts';
-import { makeItems, startReportService } from './reports.fixture.ts';
-import { createRandom, makeTraffic, shuffled } from './traffic.fixture.ts';
+import { FilteredRecount } from '../../../../test/recount/recount-filtered.ts';
+import { Recount, type Range } from '../../../../test/recount/recount.ts';
+import { makeItems, startReportService } from '../../../../test/recount/reports.ts';
+import { createRandom, makeTraffic, shuffled } from '../../../../test/recount/traffic.ts';
 
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 const dayOf = (daysAgo: number) => new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
@@ -109,7 +109,7 @@ describe('sessions with logins match the recount', () => {
     });
     const { db } = database;
     const { signal } = new AbortController();
-    for (const projection of allProjections) {
+    for (const projection of ownProjections) {
       await rebuildProjection(projection, { db, eventLog: openEventLog(db), signal });
     }
     await service.projected();

@@ -33,7 +33,7 @@ export function ratio(numerator: number, denominator: number): number | null {
   return denominator === 0 ? null : numerator / denominator;
 }
 
-export function seconds(ms: number): number {
+export function toSeconds(ms: number): number {
   return ms / 1_000;
 }
 
@@ -42,9 +42,9 @@ export type PeopleOf<N extends number | null> = {
   readonly uniqueViewers: N;
   readonly reactingViewers: N;
 };
-export type People = PeopleOf<number>;
+export type ViewerCounts = PeopleOf<number>;
 
-export const nobody: People = { uniqueViewers: 0, reactingViewers: 0 };
+export const noViewers: ViewerCounts = { uniqueViewers: 0, reactingViewers: 0 };
 
 /**
  * The share of viewers who reacted. A viewer who reacts without watching in the period counts only
@@ -67,8 +67,8 @@ export function presentCounted<N extends number | null>(counters: Counters, peop
     impressions,
     plays,
     completions,
-    totalWatchTime: seconds(counters.watch_ms),
-    averageWatchTime: ratio(seconds(counters.watch_ms), plays),
+    totalWatchTime: toSeconds(counters.watch_ms),
+    averageWatchTime: ratio(toSeconds(counters.watch_ms), plays),
     completionRate: ratio(Math.min(counters.completed_plays, plays), plays),
     engagementRate: engagementRateOf(people),
     reactionsPerImpression: ratio(likes + shares + saves, impressions),
@@ -102,9 +102,9 @@ export function presentSessions(counters: AudienceCounters) {
   const { sessions } = counters;
   return {
     sessions,
-    averageSessionLength: ratio(seconds(counters.session_ms), sessions),
+    averageSessionLength: ratio(toSeconds(counters.session_ms), sessions),
     averageVideosPerSession: ratio(counters.views, sessions),
-    averageWatchTimePerSession: ratio(seconds(counters.watch_ms), sessions),
+    averageWatchTimePerSession: ratio(toSeconds(counters.watch_ms), sessions),
   };
 }
 

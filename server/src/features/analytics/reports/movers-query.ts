@@ -11,10 +11,10 @@ export const movedColumns = {
 
 export type MoverMetric = keyof typeof movedColumns;
 export const moverMetrics = Object.keys(movedColumns) as MoverMetric[];
-export const directions = ['up', 'down', 'both'] as const;
-type Direction = (typeof directions)[number];
+export const moverDirections = ['up', 'down', 'both'] as const;
+type Direction = (typeof moverDirections)[number];
 
-export type MoversQuery = {
+export type MoversRequest = {
   readonly periods: ComparablePeriods;
   readonly metric: MoverMetric;
   readonly direction: Direction;

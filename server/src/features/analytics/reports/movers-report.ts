@@ -1,15 +1,15 @@
 /** The items that have gained or lost most compared with the previous period. */
 import type { CountSource } from './count-source.ts';
-import { seconds } from './metrics.ts';
-import type { MovedItem, MoversQuery } from './movers-query.ts';
+import { toSeconds } from './metrics.ts';
+import type { MovedItem, MoversRequest } from './movers-query.ts';
 
 /** Items that have changed, largest difference first. */
 export async function reportMovers(
   counts: CountSource,
-  query: MoversQuery,
+  query: MoversRequest,
 ): Promise<(MovedItem & { difference: number; change: number | null })[]> {
   const rows = await counts.moved(query);
-  const scale = (value: number) => (query.metric === 'totalWatchTime' ? seconds(value) : value);
+  const scale = (value: number) => (query.metric === 'totalWatchTime' ? toSeconds(value) : value);
   return rows.map(({ contentId, title, current, previous }) => ({
     contentId,
     title,

@@ -8,11 +8,11 @@ import { eventually } from '../../../../test/service.ts';
 import { query } from '../../../../test/seed.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 import type { LoggedEvent } from '../../events/events.ts';
-import { FilteredRecount } from './recount-filtered.fixture.ts';
-import type { Filter } from './recount-filtered-metrics.fixture.ts';
-import type { Range } from './recount.fixture.ts';
-import { makeItems, startReportService } from './reports.fixture.ts';
-import { makeTraffic, shuffled } from './traffic.fixture.ts';
+import { FilteredRecount } from '../../../../test/recount/recount-filtered.ts';
+import type { Filter } from '../../../../test/recount/recount-filtered-metrics.ts';
+import type { Range } from '../../../../test/recount/recount.ts';
+import { makeItems, startReportService } from '../../../../test/recount/reports.ts';
+import { makeTraffic, shuffled } from '../../../../test/recount/traffic.ts';
 
 const today = Math.floor(Date.now() / dayMs) * dayMs;
 const startMs = today - 6 * dayMs;

@@ -11,7 +11,7 @@ import { FactSums, type FactQuery } from '../facts/sums.ts';
 import { findLabels } from './dimensions.ts';
 import { toFactFilter, type ReportFilter } from './filter.ts';
 import type { Within } from './filtered-series.ts';
-import { ratio, seconds } from './metrics.ts';
+import { ratio, toSeconds } from './metrics.ts';
 
 /** Maximum number of entries per list; those with the highest counts are kept. */
 const maxLabels = 100;
@@ -102,7 +102,7 @@ export function presentViewLists({
       ...plays,
       progressReports: null,
       rebuffers: stalls,
-      rebufferTime: seconds(stallMs),
+      rebufferTime: toSeconds(stallMs),
       switchesTo: null,
     })),
     codecs: playedOf(codecs).map(({ label, plays, averageStartupTime }) => ({

@@ -3,7 +3,7 @@ import type { OrganizationId } from '../../../platform/values/ids.ts';
 import { startupPercentile } from '../statistics/startup-histogram.ts';
 import { countsOf } from './counts.ts';
 import type { ReportFilter } from './filter.ts';
-import { presentPlayback, ratio, seconds, sumCounters } from './metrics.ts';
+import { presentPlayback, ratio, toSeconds, sumCounters } from './metrics.ts';
 import { bucketIndex, comparablePeriods, type Period } from './period.ts';
 import { presentErrors, presentViewLists, readViewLists, type ViewLists } from './quality-lists.ts';
 import { readQuality, type QualityCount } from './quality-queries.ts';
@@ -103,7 +103,7 @@ function presentRenditions(labels: (measure: string) => QualityCount[]) {
       ...playsOf(of('rendition')),
       progressReports: of('watching').count,
       rebuffers: of('rebuffer').count,
-      rebufferTime: seconds(of('rebuffer').total),
+      rebufferTime: toSeconds(of('rebuffer').total),
       switchesTo: of('switch').count,
     };
   });

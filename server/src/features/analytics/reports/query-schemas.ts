@@ -3,7 +3,7 @@ import { Closed, OneOf, pageQuery } from '../../../platform/http/schemas.ts';
 import { hoursKeptDays } from '../projections/table-queries.ts';
 import { countMetrics } from '../projections/engagement/counted-kinds.ts';
 import { dimensions } from './dimensions.ts';
-import { directions, moverMetrics } from './movers-query.ts';
+import { moverDirections, moverMetrics } from './movers-query.ts';
 import { granularities, maxDaysOfHours } from './period.ts';
 
 /** Parsed by `readPeriod`. */
@@ -138,7 +138,7 @@ export const MoversQuery = Closed({
   ...filterQuery,
   breakdown: breakdownQuery.breakdown,
   metric: Type.Optional(OneOf(moverMetrics, 'Metric to compare. Default: plays.')),
-  direction: Type.Optional(OneOf(directions, 'Gains, losses, or both. Default: both.')),
+  direction: Type.Optional(OneOf(moverDirections, 'Gains, losses, or both. Default: both.')),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, description: 'Items. Default: 10.' }),
   ),

@@ -28,7 +28,7 @@ export async function selectMinutes(
   return rows;
 }
 
-export async function selectViewerSets(
+export async function selectMinuteViewerSets(
   db: Db,
   organizationId: OrganizationId,
   span: Span,

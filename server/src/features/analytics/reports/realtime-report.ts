@@ -13,7 +13,7 @@ import { ratio } from './metrics.ts';
 import {
   selectMinutes,
   selectRecentItems,
-  selectViewerSets,
+  selectMinuteViewerSets,
   type RecentItem,
 } from './realtime-queries.ts';
 
@@ -32,7 +32,7 @@ export async function reportRealtime(db: Db, organizationId: OrganizationId, now
   const recentMs = currentMs - (recentMinutes - 1) * minuteMs;
   const [counted, sets, items] = await Promise.all([
     selectMinutes(db, organizationId, span),
-    selectViewerSets(db, organizationId, span),
+    selectMinuteViewerSets(db, organizationId, span),
     selectRecentItems(db, organizationId, { ...span, recentMs }),
   ]);
   const countsOf = new Map(counted.map((row) => [row.minuteMs, row]));

@@ -8,7 +8,7 @@ import { rebuildProjection } from '../../../platform/projections/rebuild.ts';
 import { openEventLog, type LoggedEvent } from '../../events/events.ts';
 import { realtime } from '../projections/realtime/realtime.ts';
 import { risingItems } from './realtime-report.ts';
-import { makeItems, startReportService } from './reports.fixture.ts';
+import { makeItems, startReportService } from '../../../../test/recount/reports.ts';
 
 const minuteMs = 60_000;
 const service = await startReportService();

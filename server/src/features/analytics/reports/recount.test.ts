@@ -1,3 +1,3 @@
-import { compareWithRecount } from './recount-service.fixture.ts';
+import { compareWithRecount } from '../../../../test/recount/recount-service.ts';
 
 await compareWithRecount(20_000);

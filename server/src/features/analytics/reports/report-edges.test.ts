@@ -5,7 +5,11 @@ import { describe, test } from 'node:test';
 import { query } from '../../../../test/seed.ts';
 import { eventually } from '../../../../test/service.ts';
 import type { EventKind, LoggedEvent } from '../../events/events.ts';
-import { makeItems, startReportService, type ReportOrganization } from './reports.fixture.ts';
+import {
+  makeItems,
+  startReportService,
+  type ReportOrganization,
+} from '../../../../test/recount/reports.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 
 const service = await startReportService();

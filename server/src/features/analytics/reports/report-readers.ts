@@ -120,7 +120,7 @@ export const readQualityReport = async (
   };
 };
 
-export const readRetention = async (
+export const readRetentionReport = async (
   parts: ReportParts,
   organizationId: OrganizationId,
   query: Filtered,

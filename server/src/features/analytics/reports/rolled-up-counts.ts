@@ -16,8 +16,8 @@ import { readDetails } from './detail-queries.ts';
 import { countCohorts } from './filtered-people.ts';
 import { maxTags, peopleOf, segmentPeople } from './filtered-segments.ts';
 import { addFiltered } from './filtered-series.ts';
-import { nobody, sumCounters } from './metrics.ts';
-import type { MoversQuery } from './movers-query.ts';
+import { noViewers, sumCounters } from './metrics.ts';
+import type { MoversRequest } from './movers-query.ts';
 import { bucketsOf, formatDay, type Period } from './period.ts';
 import { readLabelSeries, readQuality } from './quality-queries.ts';
 import type { SegmentKind } from './query-schemas.ts';
@@ -27,7 +27,7 @@ import {
   countItemPeople,
   countOrganizationPeople,
   countOrganizationViewers,
-  daysOf,
+  daysOfPeriod,
 } from './unique-viewers.ts';
 
 export class RolledUpCounts implements CountSource {
@@ -67,12 +67,12 @@ export class RolledUpCounts implements CountSource {
     const people = await peopleOf(this.#db, this.#organizationId, kind, found);
     return {
       series,
-      segments: segments.map((one) => ({ ...one, people: people.get(one.segment) ?? nobody })),
+      segments: segments.map((one) => ({ ...one, people: people.get(one.segment) ?? noViewers })),
     };
   }
 
   async ofItem(period: Period, contentId: string) {
-    const days = daysOf(period);
+    const days = daysOfPeriod(period);
     const isByHour = period.granularity === 'hour';
     const [series, people, details] = await Promise.all([
       readItemCounters(this.#db, this.#organizationId, contentId, {
@@ -135,7 +135,7 @@ export class RolledUpCounts implements CountSource {
       .map((count) => ({ ...count, cohort: count.cohort - first, day: count.day - first }));
   }
 
-  moved(query: MoversQuery) {
+  moved(query: MoversRequest) {
     return readMovedItems(this.#db, this.#organizationId, query);
   }
 }

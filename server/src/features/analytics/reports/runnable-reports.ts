@@ -18,7 +18,7 @@ import {
   readMovers,
   readOverview,
   readQualityReport,
-  readRetention,
+  readRetentionReport,
   readSources,
   readViewers,
   type ReadReport,
@@ -52,7 +52,7 @@ const runnableReports = {
   quality: runnable(FilteredQuery, async (...asked) =>
     withBreakdown(await readQualityReport(...asked)),
   ),
-  retention: runnable(FilteredQuery, readRetention),
+  retention: runnable(FilteredQuery, readRetentionReport),
   movers: runnable(MoversQuery, readMovers),
   sources: runnable(FilteredQuery, async (...asked) => withBreakdown(await readSources(...asked))),
   viewers: runnable(DaysQuery, readViewers),

@@ -12,7 +12,7 @@ import {
 import { hasPeople } from '../projections/links/people-queries.ts';
 import { setTables, type SetTable } from '../projections/engagement/counter-queries.ts';
 import { GroupedPeople } from './grouped-people.ts';
-import type { People } from './metrics.ts';
+import type { ViewerCounts } from './metrics.ts';
 import { zipByKey, zipPeople, type PeopleCounts, type UniqueViewers } from './people-counts.ts';
 import type { ReportFilter } from './filter.ts';
 import {
@@ -118,7 +118,7 @@ async function mergeItemSets(
   contentId: string,
   period: Period,
 ): Promise<UniqueViewers> {
-  const stored = await readItemSets(db, organizationId, table, [contentId], daysOf(period));
+  const stored = await readItemSets(db, organizationId, table, [contentId], daysOfPeriod(period));
   if (period.granularity !== 'hour') return mergeByBucket(period, stored);
   const { total } = mergeByBucket({ ...period, granularity: 'day' }, stored);
   return { total, byBucket: bucketsOf(period).map(() => null), others: [] };
@@ -147,7 +147,7 @@ export async function countPeopleOfItems(
   organizationId: OrganizationId,
   contentIds: readonly string[],
   period: Period,
-): Promise<Map<string, People>> {
+): Promise<Map<string, ViewerCounts>> {
   if (contentIds.length === 0) return new Map();
   if (await hasPeople(db, organizationId)) {
     // Viewer sets don't know that devices belong to users, so this counts facts, which takes
@@ -170,7 +170,7 @@ async function mergeSetsOfItems(
   for (const ids of inPieces(contentIds, maxSetsAtOnce)) {
     const sets = new Map<string, ViewerSet>(ids.map((id) => [id, createViewerSet()]));
     const daysAtOnce = Math.max(1, Math.floor(maxSetsAtOnce / ids.length));
-    for (const days of inPieces(daysOf(period), daysAtOnce)) {
+    for (const days of inPieces(daysOfPeriod(period), daysAtOnce)) {
       const rows = await readItemSets(db, organizationId, table, ids, days);
       for (const { content_id: id, sketch } of rows) {
         const set = sets.get(id);
@@ -186,13 +186,13 @@ async function readPeopleOfItems(
   db: Db,
   organizationId: OrganizationId,
   within: Within,
-): Promise<Map<string, People>> {
+): Promise<Map<string, ViewerCounts>> {
   const people = new GroupedPeople('content', { counts: [] });
   await addFiltered(db, organizationId, { within, filter: {} }, people.parts);
   return people.byGroup();
 }
 
-export function daysOf({ startMs, endMs }: Period): Date[] {
+export function daysOfPeriod({ startMs, endMs }: Period): Date[] {
   return Array.from(
     { length: (endMs - startMs) / dayMs },
     (_, index) => new Date(startMs + index * dayMs),

@@ -6,7 +6,6 @@ import { eventually } from '../../../../test/service.ts';
 import { openDatabase } from '../../../platform/database/database.ts';
 import { newContentId, newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import { ItemTotalsReader } from './item-totals.ts';
-import { countLiveViewers } from './live-viewers.ts';
 
 const database = await openTestDatabase();
 let statements = 0;
@@ -108,27 +107,4 @@ describe('totals of items', () => {
     now += 5_000;
     await assert.rejects(reader.read(organizationId, [id]));
   });
-});
-
-test('viewers of a live stream are those of the last 45 seconds', async () => {
-  const [live, quiet] = [newContentId(), newContentId()];
-  for (const [viewer, secondsAgo] of [
-    ['a', 1],
-    ['b', 40],
-    ['c', 50],
-  ] as const) {
-    await sql`
-      insert into live_viewer (organization_id, content_id, viewer_key, last_at)
-      values (${organizationId}, ${live}, ${Buffer.from(viewer)},
-        now() - make_interval(secs => ${secondsAgo}))
-    `.execute(database.db);
-  }
-  const found = await countLiveViewers(db, organizationId, [live, quiet]);
-  assert.deepEqual(
-    [...found],
-    [
-      [live, 2],
-      [quiet, 0],
-    ],
-  );
 });

@@ -34,24 +34,6 @@ export async function readTotals(
   return rows;
 }
 
-export type LiveViewersRow = { content_id: string; viewers: number };
-
-/** Viewers of each item since a given time; items without any are missing. */
-export async function readLiveViewers(
-  db: Db,
-  organizationId: OrganizationId,
-  contentIds: readonly string[],
-  windowSeconds: number,
-): Promise<LiveViewersRow[]> {
-  const { rows } = await sql<LiveViewersRow>`
-    select content_id, count(*) as viewers from live_viewer
-    where organization_id = ${organizationId} and content_id = any(${contentIds}::uuid[])
-      and last_at > clock_timestamp() - make_interval(secs => ${windowSeconds}::float8)
-    group by content_id
-  `.execute(db);
-  return rows;
-}
-
 /** All-time plays of each item, as a relation for joins in statements of other features. */
 export const totalPlays = sql.raw(
   `(select organization_id, content_id, plays from content_counter where grain = 'total')`,

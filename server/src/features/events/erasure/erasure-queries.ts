@@ -71,7 +71,7 @@ export type ErasureProgress = {
   eventsRemoved: number;
 };
 
-export async function saveProgress(
+export async function saveErasureProgress(
   tx: Tx,
   key: ErasureKey,
   progress: ErasureProgress,

@@ -35,7 +35,7 @@ import {
   findErasure,
   lockErasure,
   requestErasure,
-  saveProgress,
+  saveErasureProgress,
   type ErasureKey,
   type ErasurePosition,
   type ErasureRow,
@@ -175,7 +175,7 @@ async function erasePage(
     if (erasure === null) return null;
     if (erasure.position !== null) return erasure.position;
     const begun = { at: eventLog.start, end: await eventLog.end() };
-    await saveProgress(tx, key, { position: begun, blocksRead: 0, eventsRemoved: 0 });
+    await saveErasureProgress(tx, key, { position: begun, blocksRead: 0, eventsRemoved: 0 });
     return begun;
   });
   if (position === null) return null;
@@ -193,7 +193,7 @@ async function erasePage(
     if (erasure === null) return null;
     // The erasure was requested again in the meantime, so it starts over.
     if (erasure.position === null) return { position: after, isLast: false };
-    await saveProgress(tx, key, { position: after, blocksRead, eventsRemoved });
+    await saveErasureProgress(tx, key, { position: after, blocksRead, eventsRemoved });
     return { position: after, isLast };
   });
 }

@@ -27,7 +27,7 @@ function sourceOf(given: Partial<EventSource> = {}): EventSource {
     crowdOf: () => 0,
     mayHoldBadText: true,
     findContent: (id) => ([contentId, liveId].includes(id.toLowerCase()) ? id.toLowerCase() : null),
-    isLive: (id) => id === liveId,
+    isEndless: (id) => id === liveId,
     customKinds: new Set(['custom.tap']),
     ...given,
   };

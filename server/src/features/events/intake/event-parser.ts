@@ -44,8 +44,8 @@ export type EventSource = {
    * if not known yet: the event must then be parsed again.
    */
   readonly findContent: (id: string) => string | null | undefined;
-  /** Whether a known item is a live stream. */
-  readonly isLive: (contentId: string) => boolean;
+  /** Whether a known item has no fixed length. */
+  readonly isEndless: (contentId: string) => boolean;
   /** The custom kinds that the organization has declared. */
   readonly customKinds: ReadonlySet<string>;
 };
@@ -104,7 +104,7 @@ export function parseEvent(
   const namesNoItem = isCustomKind(kind) && raw['contentId'] === undefined;
   const contentId = namesNoItem ? noItem : findContent(raw['contentId'], 'contentId', source);
   if (typeof contentId !== 'string') return contentId;
-  if (kind === 'watchProgress' && isBeyondEnd(data) && !source.isLive(contentId)) {
+  if (kind === 'watchProgress' && isBeyondEnd(data) && !source.isEndless(contentId)) {
     return positionBeyondEnd;
   }
   if (kind === 'swipe') {

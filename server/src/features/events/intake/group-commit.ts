@@ -28,7 +28,7 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import type { AddedBlock } from '../../../platform/event-log/event-log.ts';
 import type { EventDraft } from '../engagement-log.ts';
 import type { LoggedEvent } from '../logged-event.ts';
-import { Patience, type Waiting } from './patience.ts';
+import { WaitingRequests, type Waiting } from './patience.ts';
 
 export type FlushReport = {
   readonly drafts: readonly EventDraft[];
@@ -84,14 +84,14 @@ export class GroupCommit implements AsyncDisposable {
   readonly #options: GroupCommitOptions;
   readonly #limits: GroupCommitLimits;
   readonly #flushes: BatchWriter<Submission>;
-  readonly #patience: Patience<Submission>;
+  readonly #patience: WaitingRequests<Submission>;
   #waitingBytes = 0;
   #isEnding = false;
 
   constructor(options: GroupCommitOptions) {
     this.#options = options;
     this.#limits = { ...defaults, ...options.limits };
-    this.#patience = new Patience(this.#limits.maxWaitMs, (late) => this.#giveUp(late));
+    this.#patience = new WaitingRequests(this.#limits.maxWaitMs, (late) => this.#giveUp(late));
     const { flushEvents, maxFlushes, lingerMs } = this.#limits;
     this.#flushes = new BatchWriter({
       name: 'events',

@@ -21,7 +21,13 @@ export type Delivery = {
   readonly events: readonly unknown[];
   readonly source: Omit<
     EventSource,
-    'findContent' | 'isLive' | 'nowMs' | 'clockOffsetMs' | 'crowdOf' | 'signatures' | 'customKinds'
+    | 'findContent'
+    | 'isEndless'
+    | 'nowMs'
+    | 'clockOffsetMs'
+    | 'crowdOf'
+    | 'signatures'
+    | 'customKinds'
   > & {
     /** The address of the viewer's device, if known. */
     readonly address: string | null;
@@ -105,7 +111,7 @@ async function parseAll(
       nowMs,
       clockOffsetMs,
       findContent,
-      isLive: (contentId) => known.isLive(organizationId, contentId),
+      isEndless: (contentId) => known.isEndless(organizationId, contentId),
       crowdOf,
       signatures,
       customKinds,

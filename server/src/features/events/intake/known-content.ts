@@ -4,7 +4,7 @@
  */
 import type { Db } from '../../../platform/database/database.ts';
 import { parseContentId, type ContentId } from '../../../platform/values/ids.ts';
-import { selectExisting } from '../../content/content.ts';
+import { contentTraits, selectExisting } from '../../content/content.ts';
 
 /** Maximum time during which events are still accepted for a permanently deleted item. */
 const knownForMs = 3_000;
@@ -14,7 +14,7 @@ const maxRemembered = 200_000;
 
 type Remembered = {
   readonly exists: boolean;
-  readonly isLive: boolean;
+  readonly isEndless: boolean;
   readonly untilMs: number;
 };
 type Lookup = { ids: Set<ContentId>; found: Promise<void> };
@@ -57,9 +57,9 @@ export class KnownContent {
     };
   }
 
-  /** Whether a known item is a live stream, whose length is unknown. */
-  isLive(organizationId: string, contentId: string): boolean {
-    return this.#remembered.get(organizationId)?.get(contentId)?.isLive === true;
+  /** Whether a known item has no fixed length, as during a broadcast. */
+  isEndless(organizationId: string, contentId: string): boolean {
+    return this.#remembered.get(organizationId)?.get(contentId)?.isEndless === true;
   }
 
   /** Looks up ids. Concurrent calls share one statement. */
@@ -86,8 +86,9 @@ export class KnownContent {
     for (const id of ids) {
       const exists = existing.has(id);
       if (!known.has(id)) this.#size += 1;
-      const isLive = existing.get(id) === 'live_stream';
-      known.set(id, { exists, isLive, untilMs: nowMs + (exists ? knownForMs : unknownForMs) });
+      const type = existing.get(id);
+      const isEndless = type !== undefined && !contentTraits[type].hasFixedLength;
+      known.set(id, { exists, isEndless, untilMs: nowMs + (exists ? knownForMs : unknownForMs) });
     }
   }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { Patience } from './patience.ts';
+import { WaitingRequests } from './patience.ts';
 
 const maxWaitMs = 100;
 
@@ -23,7 +23,7 @@ test('each request that waits too long is reported once, in that millisecond, an
   fc.assert(
     fc.property(schedules, (schedule) => {
       const late: Request[] = [];
-      const patience = new Patience<Request>(maxWaitMs, (reported) => {
+      const patience = new WaitingRequests<Request>(maxWaitMs, (reported) => {
         assert.ok(reported.length > 0);
         for (const { submittedAt } of reported) assert.equal(nowMs - submittedAt, maxWaitMs);
         late.push(...reported);

@@ -6,7 +6,7 @@ export type Waiting = BagMember & {
 };
 
 /** Tracks unanswered requests and reports those that have waited too long. */
-export class Patience<T extends Waiting> {
+export class WaitingRequests<T extends Waiting> {
   readonly #maxWaitMs: number;
   readonly #onLate: (late: T[]) => void;
   readonly #waiting = new Bag<T>();

@@ -21,12 +21,12 @@ import type { ExperimentType } from '../experiment.ts';
 import { experimentsInEffect } from '../queries.ts';
 import type { Exposures } from './exposures.ts';
 import { KnownVariants, nothingKnown } from './known-variants.ts';
-import { Patience } from './patience.ts';
+import { AssignmentPatience } from './patience.ts';
 import {
   assign,
   buildView,
   clientValuesOf,
-  emptyView,
+  emptyOrganizationView,
   rankingObjectiveOf,
   rankingWeightsOf,
   type AssignedVariant,
@@ -53,7 +53,7 @@ const clientTypes: readonly ExperimentType[] = ['config', 'feature'];
 export class Assignments implements AsyncDisposable {
   readonly #db: Db;
   readonly #exposures: Exposures;
-  readonly #patience = new Patience();
+  readonly #patience = new AssignmentPatience();
   readonly #known: KnownVariants;
   readonly #secrets = new ViewerSecrets();
   readonly #views: Pictures<OrganizationView>;
@@ -69,7 +69,7 @@ export class Assignments implements AsyncDisposable {
       log,
       pollMs,
       keeps: 'all',
-      load: async () => emptyView,
+      load: async () => emptyOrganizationView,
       refresh: (known) => this.#readChanged(known),
     });
     this.#unlisten = hints.listen(configurationChanged, () => {
@@ -129,7 +129,7 @@ export class Assignments implements AsyncDisposable {
   }
 
   #view(organizationId: string): OrganizationView {
-    return this.#views.peek(organizationId as OrganizationId) ?? emptyView;
+    return this.#views.peek(organizationId as OrganizationId) ?? emptyOrganizationView;
   }
 
   async #assign(

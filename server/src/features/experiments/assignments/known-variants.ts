@@ -9,7 +9,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Db } from '../../../platform/database/database.ts';
 import { selectKnownVariants, type KnownVariant } from './exposure-queries.ts';
-import type { Patience } from './patience.ts';
+import type { AssignmentPatience } from './patience.ts';
 
 export type KnownByExperiment = ReadonlyMap<number, KnownVariant>;
 
@@ -29,11 +29,11 @@ type OfUser = Map<string, Remembered>;
 
 export class KnownVariants {
   readonly #db: Db;
-  readonly #patience: Patience;
+  readonly #patience: AssignmentPatience;
   /** By user key. */
   readonly #users = new LRUCache<string, OfUser>({ max: maxUsers });
 
-  constructor(db: Db, patience: Patience) {
+  constructor(db: Db, patience: AssignmentPatience) {
     this.#db = db;
     this.#patience = patience;
   }

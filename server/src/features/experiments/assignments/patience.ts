@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const maxWaitMs = 3_000;
 
-export class Patience {
+export class AssignmentPatience {
   #isLost = false;
 
   /**

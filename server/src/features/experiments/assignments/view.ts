@@ -49,7 +49,7 @@ export type OrganizationView = {
   readonly rollouts: readonly Rollout[];
 };
 
-export const emptyView: OrganizationView = {
+export const emptyOrganizationView: OrganizationView = {
   version: 0,
   settings: new Map(),
   flags: new Map(),

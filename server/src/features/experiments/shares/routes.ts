@@ -19,7 +19,7 @@ import type { Mutations } from '../../../platform/idempotency/idempotency.ts';
 import { formatTimestamp } from '../../../platform/values/time.ts';
 import { readReport } from '../report.ts';
 import { reportCsv } from '../report-csv.ts';
-import { config, getExperiment, tags } from '../routes.ts';
+import { experimentConfig, getExperiment, experimentTags } from '../routes.ts';
 import { deleteShare, findShared, insertShare, selectShares, type ShareRow } from './queries.ts';
 import type { ShareUrls } from './share-urls.ts';
 import { sharedPage, sharedPageHeaders } from './shared-page.ts';
@@ -66,12 +66,12 @@ function addListRoute(app: HttpApp, { db, urls }: Parts): void {
   app.get(
     '/v1/experiments/:id/shares',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'listResultsLinks',
         summary: 'List the links to the results of an experiment',
         description: 'Returns the active links, newest first.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         response: answers({ 200: ListEnvelope(Share) }),
       },
@@ -90,12 +90,12 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: Parts): void {
   app.post(
     '/v1/experiments/:id/shares',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'createResultsLink',
         summary: 'Create a link to the results of an experiment',
         description: 'The link opens a read-only page for anyone who has it.',
-        tags,
+        tags: experimentTags,
         params: IdParams,
         body: Closed({
           expiresInDays: Type.Optional(
@@ -124,12 +124,12 @@ function addDeleteRoute(app: HttpApp, { mutations }: Parts): void {
   app.delete(
     '/v1/experiments/:id/shares/:shareId',
     {
-      config,
+      config: experimentConfig,
       schema: {
         operationId: 'deleteResultsLink',
         summary: 'Revoke a link to results',
         description: 'The link stops working before the response is sent.',
-        tags,
+        tags: experimentTags,
         params: ShareParams,
         response: answers({
           200: Envelope(Type.Object({ id: Type.String(), deleted: Type.Literal(true) })),

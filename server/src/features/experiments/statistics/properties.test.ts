@@ -13,7 +13,7 @@ import {
 } from './analysis.ts';
 import { boundaryCurve, groupSequential } from './group-sequential.ts';
 import { noLook, singleLook, type Monitoring } from './monitoring.ts';
-import type { Random } from './random.fixture.ts';
+import type { Random } from '../../../../test/simulation/random.ts';
 
 const looks = Array.from({ length: 14 }, (_, day) => (day + 1) / 14);
 const curves = looks.map((_, look) =>

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createRandom } from './random.fixture.ts';
+import { createRandom } from '../../../../test/simulation/random.ts';
 import { postStratify, postStratifyShares, strataStarts } from './strata.ts';
 
 const isMean = (name: 'a_mean' | 'a_variance') => name === 'a_mean';

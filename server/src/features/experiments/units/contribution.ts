@@ -36,7 +36,7 @@ export function emptyCounts(): UnitCounts {
 }
 
 /** Adds the counts of another viewer who is the same person. */
-export function addCounts(counts: UnitCounts, others: UnitCounts): void {
+export function addUnitCounts(counts: UnitCounts, others: UnitCounts): void {
   for (const name of Object.keys(counts) as (keyof UnitCounts)[]) counts[name] += others[name];
 }
 

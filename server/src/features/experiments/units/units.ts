@@ -14,7 +14,7 @@ import {
   type Hash,
 } from '../../analytics/analytics.ts';
 import { deleteExposuresOf } from '../assignments/exposure-queries.ts';
-import { addCounts, addSession, addView, emptyCounts, historyDays } from './contribution.ts';
+import { addUnitCounts, addSession, addView, emptyCounts, historyDays } from './contribution.ts';
 import {
   addToUnits,
   deleteUnit,
@@ -29,7 +29,7 @@ import {
 } from './queries.ts';
 import { copyExposures, keepOldUnits } from './rebuild-queries.ts';
 import { addViewerDays, deleteOldDays, selectHistory } from './viewer-day-queries.ts';
-import { daysOf } from './viewer-days.ts';
+import { unitDaysOf } from './viewer-days.ts';
 
 /** Covers the history of an experiment that starts now, and the baseline of a plan. */
 const daysKept = 35;
@@ -40,10 +40,10 @@ export const experimentUnits: EngagementFollower = {
   async write(tx, changes, { partitions, generation }) {
     const numbers = await runningNumbers(tx, partitions);
     if (numbers.length > 0) {
-      await countExposures(tx, numbers, generation);
+      await addExposedUnits(tx, numbers, generation);
       await addChanges(tx, numbers, changes);
     }
-    await addViewerDays(tx, daysOf(changes));
+    await addViewerDays(tx, unitDaysOf(changes));
   },
   async eraseViewer(tx, viewer) {
     let removed = 0;
@@ -64,7 +64,7 @@ export const experimentUnits: EngagementFollower = {
  *
  * @returns the number of units created; there may be more left
  */
-export async function countExposures(
+export async function addExposedUnits(
   tx: Tx,
   numbers: readonly number[],
   generation: number,
@@ -135,7 +135,7 @@ async function addChanges(
     if (!member.tellsReturns) member.counts.returns = 0;
     const unit = units.get(keyOf(member));
     if (unit === undefined) units.set(keyOf(member), member);
-    else addCounts(unit.counts, member.counts);
+    else addUnitCounts(unit.counts, member.counts);
   }
   await addToUnits(
     tx,

@@ -12,7 +12,7 @@ import {
 import { dayMs as msOfDay } from '../../../platform/values/time.ts';
 import type { UnitDay } from './viewer-day-queries.ts';
 
-export function daysOf({ views, sessions }: EngagementChanges): UnitDay[] {
+export function unitDaysOf({ views, sessions }: EngagementChanges): UnitDay[] {
   const days = new Map<string, UnitDay>();
   const dayFor = (organizationId: string, viewer: Hash, atMs: number) => {
     const dayMs = Math.floor(atMs / msOfDay) * msOfDay;

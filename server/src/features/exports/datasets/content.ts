@@ -1,10 +1,13 @@
-import { listForExport, type ExportedItem } from '../../content/content.ts';
+import { contentTypes } from '../../content/content.ts';
+import { listForExport, type ExportedItem } from '../../content/item-sets/item-sets.ts';
 import { findFilteredItems } from '../../analytics/analytics.ts';
 import { momentsOf, rowOf, type Column, type DatasetReader } from './dataset.ts';
 
+const typeNames = `${contentTypes.map((type) => `\`${type}\``).join(', ')}.`;
+
 const columns: readonly Column[] = [
   { name: 'id', type: 'string', about: 'The id of the item.' },
-  { name: 'contentType', type: 'string', about: '`video`, `live`, or a kind of carousel.' },
+  { name: 'contentType', type: 'string', about: typeNames },
   { name: 'title', type: 'string', about: 'The title.' },
   { name: 'description', type: 'string', about: 'The description.' },
   { name: 'uploadStatus', type: 'string', about: 'The state of the media.' },

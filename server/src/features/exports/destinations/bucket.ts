@@ -15,7 +15,7 @@ export type BucketAddress = {
 };
 
 /** The bucket rejected an object. The message may be shown to users and contains no secret. */
-export class DestinationError extends Error {
+export class BucketError extends Error {
   override readonly name = 'DestinationError';
 }
 
@@ -119,13 +119,11 @@ function encode(text: string): string {
 }
 
 /** The SDK's error is not kept as the cause, because it may contain the signed request. */
-function explain(error: unknown): DestinationError {
-  if (error instanceof BlockedAddressError) return new DestinationError(`${error.message}.`);
+function explain(error: unknown): BucketError {
+  if (error instanceof BlockedAddressError) return new BucketError(`${error.message}.`);
   if (error instanceof EgressError) {
-    return new DestinationError(`The bucket cannot be reached: ${error.failure}.`);
+    return new BucketError(`The bucket cannot be reached: ${error.failure}.`);
   }
   const { name } = error instanceof Error ? error : { name: 'Unknown' };
-  return new DestinationError(
-    `The bucket returned ${/^\w{1,64}$/.test(name) ? name : 'an error'}.`,
-  );
+  return new BucketError(`The bucket returned ${/^\w{1,64}$/.test(name) ? name : 'an error'}.`);
 }

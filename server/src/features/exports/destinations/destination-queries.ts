@@ -199,7 +199,11 @@ export async function endBatch(
   return rows.length > 0;
 }
 
-export async function noteFailure(db: Db, destinationId: string, message: string): Promise<void> {
+export async function noteDestinationFailure(
+  db: Db,
+  destinationId: string,
+  message: string,
+): Promise<void> {
   await sql`
     update export_destination set last_error = ${message}
     where destination_id = ${destinationId}`.execute(db);

@@ -19,10 +19,10 @@ import type { Vault } from '../../../platform/secrets/vault.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
 import type { ReportFilter } from '../../analytics/analytics.ts';
 import type { DatasetParts } from '../datasets/dataset.ts';
-import { OvertakenError } from '../export-attempt.ts';
+import { OvertakenExportError } from '../export-attempt.ts';
 import { readDay, readExportFilter } from '../exports.ts';
 import type { Compression } from '../tables.ts';
-import { DestinationError, openDestinationBucket, type DestinationBucket } from './bucket.ts';
+import { BucketError, openDestinationBucket, type DestinationBucket } from './bucket.ts';
 import {
   deleteDestinationRow,
   endBatch,
@@ -30,7 +30,7 @@ import {
   insertDestination,
   listDueDestinations,
   lockDestinations,
-  noteFailure,
+  noteDestinationFailure,
   postpone,
   type DestinationRow,
   type PushInterval,
@@ -96,7 +96,7 @@ export async function tryDestination(egress: Egress, wanted: NewDestination): Pr
     await putSchema(bucket, { prefix: wanted.prefix ?? '' }, signal);
   } catch (error) {
     if (signal.aborted) throw fieldError('bucket', 'did not respond in time');
-    if (error instanceof DestinationError) throw fieldError('bucket', error.message);
+    if (error instanceof BucketError) throw fieldError('bucket', error.message);
     throw error;
   }
 }
@@ -205,12 +205,12 @@ export function pushHandler(parts: DestinationParts): HandledJob {
       const pushed = await pushBatch(parts, openBucket(egress, vault, row), row, context.signal);
       if (pushed === null) return skipped('the destination no longer exists');
       await context.finish(async (tx) => {
-        if (!(await endBatch(tx, pushed, pushed))) throw new OvertakenError();
+        if (!(await endBatch(tx, pushed, pushed))) throw new OvertakenExportError();
       });
       return done;
     } catch (error) {
-      if (!(error instanceof DestinationError)) throw error;
-      await noteFailure(db, destinationId, error.message);
+      if (!(error instanceof BucketError)) throw error;
+      await noteDestinationFailure(db, destinationId, error.message);
       return failed(error.message, { retryable: true });
     }
   });

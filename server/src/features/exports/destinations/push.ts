@@ -19,7 +19,7 @@ import type { Db } from '../../../platform/database/database.ts';
 import { clockOf } from '../../../platform/values/zone-clock.ts';
 import type { DatasetParts, Row } from '../datasets/dataset.ts';
 import { eventColumns, eventFilter, eventPage, toRow } from '../datasets/events.ts';
-import { OvertakenError } from '../export-attempt.ts';
+import { OvertakenExportError } from '../export-attempt.ts';
 import { createWriter, nothingWritten } from '../formats/formats.ts';
 import type { Compression } from '../tables.ts';
 import type { DestinationBucket } from './bucket.ts';
@@ -197,7 +197,8 @@ class BatchWriter {
   async #put(key: string, rows: readonly Row[]): Promise<number> {
     const { row, batch } = this.#target;
     const save = async (file: { rowCount: number | null; sizeBytes: number | null }) => {
-      if (!(await saveBatchFile(this.#db, batch, { key, ...file }))) throw new OvertakenError();
+      if (!(await saveBatchFile(this.#db, batch, { key, ...file })))
+        throw new OvertakenExportError();
     };
     await save({ rowCount: null, sizeBytes: null });
     const bytes = await toParquet(rows, row.compression);

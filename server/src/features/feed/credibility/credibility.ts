@@ -39,7 +39,7 @@ export type Contributions = {
 export const noContributions: Contributions = { isKnown: false, country: '', items: [] };
 
 /** Number of earlier days that count: as many as item counts cover. */
-export const historyDays = 14;
+export const credibilityHistoryDays = 14;
 const knownFrom = 2;
 const priorItems = 2;
 const itemsOfEarlierDay = 4;
@@ -47,7 +47,7 @@ const onlyShown = 0.25;
 /** Weights of a like, a save and a share. */
 const reactionWeights = { like: 1, save: 2, share: 3 } as const;
 
-/** @param earlierDays number of the previous `historyDays` on which the viewer was active */
+/** @param earlierDays number of the previous `credibilityHistoryDays` on which the viewer was active */
 export function contributionsOf(day: ViewerDay, earlierDays: number): Contributions {
   const isKnown = day.isVouched || earlierDays >= knownFrom;
   const age = isKnown ? 1 : earlierDays === 1 ? 0.75 : 0.5;

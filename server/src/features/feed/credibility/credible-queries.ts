@@ -148,7 +148,10 @@ export const countColumns = [
 const columnList = sql.join(countColumns.map((name) => sql.ref(name)));
 
 /** Adds changes to the counts of items. Each organization, day and item may be given only once. */
-export async function changeItems(tx: Tx, changes: readonly CredibleItemChange[]): Promise<void> {
+export async function updateCredibleItems(
+  tx: Tx,
+  changes: readonly CredibleItemChange[],
+): Promise<void> {
   if (changes.length === 0) return;
   const columns = countColumns.map((_, index) => changes.map(({ counts }) => counts[index] ?? 0));
   await sql`
@@ -173,7 +176,7 @@ export async function changeItems(tx: Tx, changes: readonly CredibleItemChange[]
   `.execute(tx);
 }
 
-/** Like `changeItems`, for plays by country. */
+/** Like `updateCredibleItems`, for plays by country. */
 export async function changeCountries(tx: Tx, changes: readonly CountryChange[]): Promise<void> {
   if (changes.length === 0) return;
   const countries = textArray(changes.map(({ country }) => country));

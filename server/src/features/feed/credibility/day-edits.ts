@@ -4,16 +4,16 @@
  */
 import type { Tx } from '../../../platform/database/database.ts';
 import type { Hash } from '../../analytics/analytics.ts';
-import { getOrMake, newMap } from '../maps.ts';
+import { getOrMake, newMap } from '../../../platform/values/maps.ts';
 import {
   contributionsOf,
-  historyDays,
+  credibilityHistoryDays,
   noContributions,
   type Contributions,
 } from './credibility.ts';
 import {
   changeCountries,
-  changeItems,
+  updateCredibleItems,
   countColumns,
   deleteDays,
   lockDays,
@@ -34,8 +34,8 @@ export async function editDays(tx: Tx, viewers: ReadonlyMap<Hash, ViewerEdits>):
   if (viewers.size === 0) return;
   const edited = [...viewers.values()].flatMap(({ days }) => [...days.keys()]);
   const range = {
-    first: leastOf(edited) - historyDays,
-    last: -leastOf(edited.map((day) => -day)) + historyDays,
+    first: leastOf(edited) - credibilityHistoryDays,
+    last: -leastOf(edited.map((day) => -day)) + credibilityHistoryDays,
   };
   const active = new Map<Hash, Set<number>>();
   for (const { key, day } of await selectDays(tx, [...viewers.keys()], range)) {
@@ -75,7 +75,7 @@ export async function editDays(tx: Tx, viewers: ReadonlyMap<Hash, ViewerEdits>):
   }
   await upsertDays(tx, written);
   await deleteDays(tx, deleted);
-  await changeItems(tx, counts.items());
+  await updateCredibleItems(tx, counts.items());
   await changeCountries(tx, counts.countries());
 }
 
@@ -88,7 +88,7 @@ function concernedDays(
   for (const [key, { days }] of viewers) {
     const isConcerned = (day: number) =>
       days.has(day) ||
-      [...days.keys()].some((edited) => edited < day && day <= edited + historyDays);
+      [...days.keys()].some((edited) => edited < day && day <= edited + credibilityHistoryDays);
     for (const day of active.get(key) ?? []) if (isConcerned(day)) found.push({ key, day });
   }
   return found;
@@ -101,7 +101,8 @@ function contributionsBy(
 ): Contributions {
   if (state === null) return noContributions;
   let earlier = 0;
-  for (const other of active) if (other < day && other >= day - historyDays) earlier += 1;
+  for (const other of active)
+    if (other < day && other >= day - credibilityHistoryDays) earlier += 1;
   return contributionsOf(state, earlier);
 }
 

@@ -16,7 +16,7 @@ import {
 } from '../../analytics/analytics.ts';
 import type { EventBlock, LoggedEvent } from '../../events/events.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
-import { getOrMake, newMap } from '../maps.ts';
+import { getOrMake, newMap } from '../../../platform/values/maps.ts';
 import { SerialNumbers } from '../serial-numbers.ts';
 import {
   deleteItemCounts,
@@ -30,7 +30,7 @@ import { editDays, type DayEdit, type ViewerEdits } from './day-edits.ts';
 import {
   addDayEvent,
   addViewerFacts,
-  dayOf,
+  dayNumberOf,
   emptyDay,
   emptyDayItem,
   isCountedKind,
@@ -73,12 +73,12 @@ class FeedItemsWriter implements ProjectionWriter<LoggedEvent> {
   readonly #serialNumbers = new SerialNumbers();
 
   collect(blocks: readonly EventBlock[]): void {
-    const firstDay = dayOf(Date.now()) - keptDays;
+    const firstDay = dayNumberOf(Date.now()) - keptDays;
     for (const { organizationId, events } of blocks) {
       const viewers = getOrMake(this.#pass, organizationId, newMap<string, Map<number, PassDay>>);
       for (const event of events) {
         if (!isCountedKind(event.event)) continue;
-        const day = dayOf(event.at);
+        const day = dayNumberOf(event.at);
         const viewer = viewerOf(event);
         const contentId = viewedContentOf(event);
         if (viewer === null || contentId === null || day < firstDay) continue;

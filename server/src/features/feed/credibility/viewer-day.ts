@@ -51,7 +51,7 @@ export function emptyDayItem(): DayItem {
 }
 
 /** The UTC day of a moment, in days since 1970. */
-export function dayOf(atMs: number): number {
+export function dayNumberOf(atMs: number): number {
   return Math.floor(atMs / dayMs);
 }
 
@@ -142,7 +142,7 @@ function mix(serialNumber: number): number {
 }
 
 function markOf(atMs: number, isPositive: boolean): number {
-  return (Math.floor(atMs) - dayOf(atMs) * dayMs) * 2 + (isPositive ? 1 : 0);
+  return (Math.floor(atMs) - dayNumberOf(atMs) * dayMs) * 2 + (isPositive ? 1 : 0);
 }
 
 // Storage format of a day's items: 15 bytes each, big-endian, by ascending serial number.

@@ -6,12 +6,12 @@ import {
   readFeedItems,
   type ChangePosition,
   type FeedItemRow,
-} from '../../content/content.ts';
+} from '../../content/feed-items/feed-items.ts';
 import { readGeoTargeting } from '../ranking/signals/geo-relevance.ts';
 import type { EntryFields } from './feed-entry.ts';
 import { StringPool } from './string-pool.ts';
 
-export type { ChangePosition } from '../../content/content.ts';
+export type { ChangePosition } from '../../content/feed-items/feed-items.ts';
 
 /** An item as read by the feed index. If `isMember` is false, it has left the feed. */
 export type IndexedItem = EntryFields & { organizationId: string; isMember: boolean };

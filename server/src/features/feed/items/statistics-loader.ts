@@ -10,7 +10,7 @@ import {
   type ItemCounts,
   type DaySpan,
 } from '../credibility/count-queries.ts';
-import { dayOf } from '../credibility/viewer-day.ts';
+import { dayNumberOf } from '../credibility/viewer-day.ts';
 import type { FeedItemStatistics } from './item-statistics.ts';
 
 const wholePast: DaySpan = { first: 0, end: 1_000_000 };
@@ -22,7 +22,7 @@ export async function loadStatistics(
   statistics: FeedItemStatistics,
 ): Promise<number> {
   // Events of yesterday may still arrive, because events are accepted for a day.
-  const recentFrom = dayOf(Date.now()) - 1;
+  const recentFrom = dayNumberOf(Date.now()) - 1;
   const earlier = { ...wholePast, end: recentFrom };
   statistics.load('earlier', await readAll(db, organizationId, earlier));
   await loadRecent(db, organizationId, statistics, recentFrom);

@@ -24,7 +24,7 @@ export function propensitiesOf(looks: readonly Look[]): Float64Array {
   const shown = new Float64Array(placesTold);
   const lookedAt = new Float64Array(placesTold);
   for (const { position, isLookedAt } of looks) {
-    const place = placeOf(position);
+    const place = tableRowOf(position);
     shown[place] = (shown[place] ?? 0) + 1;
     if (isLookedAt) lookedAt[place] = (lookedAt[place] ?? 0) + 1;
   }
@@ -37,7 +37,7 @@ export function propensitiesOf(looks: readonly Look[]): Float64Array {
   return rates.map((rate) => Math.min(1, Math.max(leastPropensity, rate / first)));
 }
 
-export function placeOf(position: number): number {
+export function tableRowOf(position: number): number {
   return Math.min(Math.max(0, Math.floor(position)), placesTold - 1);
 }
 

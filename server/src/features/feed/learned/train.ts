@@ -13,7 +13,7 @@ import {
   type WatchModel,
 } from './learned-scorer.ts';
 import { fitLogistic, type TrainingSample } from './logistic.ts';
-import { placeOf, propensitiesOf } from './propensity.ts';
+import { tableRowOf, propensitiesOf } from './propensity.ts';
 import type { Impression } from './replay.ts';
 
 /** At the start of a log, nothing is known about anyone. */
@@ -41,7 +41,7 @@ export function train(impressions: readonly Impression[], weights: Weights): Tra
     return { samples: samples.length, model: null, comparison: null, refusal: 'too_few_samples' };
   }
   const propensities = propensitiesOf(learned.filter(({ isExploration }) => isExploration));
-  const propensityOf = ({ position }: Impression) => propensities[placeOf(position)] ?? 1;
+  const propensityOf = ({ position }: Impression) => propensities[tableRowOf(position)] ?? 1;
   const fit = (outcomeOf: (one: Impression) => number) =>
     fitLogistic(
       samples.map((one): TrainingSample => ({

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { createRandom } from '../../experiments/statistics/random.fixture.ts';
+import { createRandom } from '../../../../test/simulation/random.ts';
 import { emptyStats } from '../items/item-stats.ts';
 import { OrganizationIndex } from '../items/organization-index.ts';
 import { emptyEncounter } from '../viewers/encounter.ts';

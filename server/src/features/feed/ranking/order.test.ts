@@ -8,8 +8,8 @@ import { Choice, type ChoiceParts } from './choice.ts';
 import { baseConfig } from './config.ts';
 import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { planItems } from './order.ts';
-import { nobody } from './picker.ts';
-import { createRandom } from '../../experiments/statistics/random.fixture.ts';
+import { noAuthor } from './picker.ts';
+import { createRandom } from '../../../../test/simulation/random.ts';
 import { emptyEncounter } from '../viewers/encounter.ts';
 import { contentIdOf, item, nowMs, partsOf, viewerOf } from './testing/small-world.ts';
 
@@ -24,7 +24,7 @@ const pin = (position: number, match: EditorialRule['match']): EditorialRule => 
 const calm = { config: { ...baseConfig, exploration: 0, diversity: 0 } };
 
 function plan(parts: ChoiceParts, wanted: number, position = 0) {
-  const request = { wanted, position, previousAuthor: nobody, live: [] };
+  const request = { wanted, position, previousAuthor: noAuthor, live: [] };
   const { chosen, isExhausted } = planItems(new Choice(parts), request);
   return { numbers: chosen.map(({ entry }) => entry.serialNumber), chosen, isExhausted };
 }
@@ -103,7 +103,7 @@ test('live items come only at the start of a session, in their order', () => {
   const parts = partsOf([...items, ...live], calm);
   const numbersAt = (position: number) => {
     const entries = live.map(({ serialNumber }) => parts.index.find(serialNumber) ?? assert.fail());
-    const request = { wanted: 5, position, previousAuthor: nobody, live: entries };
+    const request = { wanted: 5, position, previousAuthor: noAuthor, live: entries };
     const { chosen } = planItems(new Choice(parts), request);
     return chosen.map(({ entry }) => entry.serialNumber);
   };

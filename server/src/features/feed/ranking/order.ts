@@ -16,7 +16,7 @@ import type { Choice } from './choice.ts';
 import { matchesRule, type RuleMatch } from './editorial.ts';
 import { drawExplorations } from './exploration.ts';
 import { visitNewest } from './filter.ts';
-import { nobody, Picker } from './picker.ts';
+import { noAuthor, Picker } from './picker.ts';
 import { poolOf, type Session } from './pool.ts';
 import { rank } from './rank.ts';
 import { shortlist } from './sources.ts';
@@ -64,7 +64,7 @@ export function planItems(
   let isExhausted = false;
   while (chosen.length < wanted) {
     const place = position + chosen.length;
-    const next = pins.get(place + 1)?.authorNumber ?? nobody;
+    const next = pins.get(place + 1)?.authorNumber ?? noAuthor;
     const entry = pins.get(place) ?? takeLive(picker, live, next);
     const explored =
       entry === null && isSlot.has(chosen.length) ? picker.takeFitting(explorations, next) : null;

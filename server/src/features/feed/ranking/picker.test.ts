@@ -9,7 +9,7 @@ import { Choice } from './choice.ts';
 import { baseConfig } from './config.ts';
 import { EditorialRules, type EditorialRule } from './editorial.ts';
 import { noFilter } from './filter.ts';
-import { nobody, Picker } from './picker.ts';
+import { noAuthor, Picker } from './picker.ts';
 import { rank, type Candidate } from './rank.ts';
 import { item, nowMs, partsOf } from './testing/small-world.ts';
 
@@ -63,7 +63,7 @@ test('the best comes first, after discounts, and no author follows itself while 
       const picker = new Picker(
         choice,
         pool.toSorted((a, b) => b.key - a.key),
-        nobody,
+        noAuthor,
       );
       const found: Fields[] = [];
       for (let entry = picker.pick(); entry !== null; entry = picker.pick()) {
@@ -88,7 +88,11 @@ function pickerOf(items: readonly ReturnType<typeof item>[], given = {}) {
   const newest = [...parts.index.newestFirst].filter(({ author }) => author === 'ada').slice(0, 6);
   for (const entry of newest) choice.take(entry);
   const numberOf = (author: string) => parts.index.list('author', author).number;
-  return { picker: new Picker(choice, rank(choice, newest), nobody), numberOf, index: parts.index };
+  return {
+    picker: new Picker(choice, rank(choice, newest), noAuthor),
+    numberOf,
+    index: parts.index,
+  };
 }
 
 function authorsOf(picker: Picker, count: number): (string | null)[] {
@@ -134,8 +138,8 @@ test('entries of the following author are kept for later', () => {
   const [first] = authorsOf(picker, 1);
   assert.equal(first, 'ada');
   assert.equal(picker.pickOther(numberOf('bob')), null, 'only neighbours’ authors are left');
-  assert.equal(picker.pickOther(nobody)?.author, 'bob');
-  assert.equal(picker.pickOther(nobody), null);
+  assert.equal(picker.pickOther(noAuthor)?.author, 'bob');
+  assert.equal(picker.pickOther(noAuthor), null);
 });
 
 test('the first fitting entry is removed from a list', () => {

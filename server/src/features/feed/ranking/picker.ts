@@ -19,8 +19,8 @@ const othersAtOnce = 20;
 
 const taken = -1;
 
-/** The author number of entries without an author. Such entries may be neighbours. */
-export const nobody = 0;
+/** The author number of entries without an author, which may be neighbours. */
+export const noAuthor = 0;
 
 export class Picker {
   readonly #choice: Choice;
@@ -54,9 +54,9 @@ export class Picker {
    *
    * @param nextAuthor of the item at the following place
    */
-  pick(nextAuthor = nobody): FeedEntry | null {
-    const best = this.pickOther(nextAuthor) ?? this.pickOther(nobody);
-    return best ?? this.#takeOut(this.#best(nobody, nobody));
+  pick(nextAuthor = noAuthor): FeedEntry | null {
+    const best = this.pickOther(nextAuthor) ?? this.pickOther(noAuthor);
+    return best ?? this.#takeOut(this.#best(noAuthor, noAuthor));
   }
 
   /** Like `pick`, but null if only the neighbours' authors are left. */
@@ -69,9 +69,9 @@ export class Picker {
   }
 
   /** Removes and returns the first of `entries` that is allowed at the next place. */
-  takeFitting(entries: FeedEntry[], nextAuthor = nobody): FeedEntry | null {
+  takeFitting(entries: FeedEntry[], nextAuthor = noAuthor): FeedEntry | null {
     const fits = ({ authorNumber }: FeedEntry) =>
-      authorNumber === nobody ||
+      authorNumber === noAuthor ||
       (authorNumber !== this.#previousAuthor && authorNumber !== nextAuthor);
     const index = entries.findIndex(fits);
     return index === -1 ? null : (entries.splice(index, 1)[0] ?? null);
@@ -79,7 +79,7 @@ export class Picker {
 
   place(entry: FeedEntry): void {
     const { authorNumber } = entry;
-    if (authorNumber !== nobody && this.#diversity > 0) this.#discount(authorNumber);
+    if (authorNumber !== noAuthor && this.#diversity > 0) this.#discount(authorNumber);
     this.#beforePrevious = this.#previous;
     this.#previous = entry.tagNumbers;
     this.#previousAuthor = authorNumber;
@@ -105,7 +105,7 @@ export class Picker {
       let key = this.#discounted[index] ?? taken;
       if (key <= bestKey || key === taken) continue;
       const { authorNumber: author, tagNumbers } = candidate.entry;
-      if (author !== nobody && (author === avoided || author === alsoAvoided)) continue;
+      if (author !== noAuthor && (author === avoided || author === alsoAvoided)) continue;
       if (likenessDiscount > 0) key *= 1 - likenessDiscount * this.#likeness(tagNumbers);
       if (key > bestKey) {
         best = index;
@@ -159,12 +159,12 @@ export class Picker {
     const found: FeedEntry[] = [];
     visitNewest(index, filter, (entry) => {
       const { authorNumber: author } = entry;
-      const isOther = author === nobody || (author !== previous && author !== nextAuthor);
+      const isOther = author === noAuthor || (author !== previous && author !== nextAuthor);
       if (isOther && this.#choice.take(entry)) found.push(entry);
       return found.length < othersAtOnce;
     });
     if (found.length === 0) {
-      if (nextAuthor === nobody) this.#areAllInPool.add(previous);
+      if (nextAuthor === noAuthor) this.#areAllInPool.add(previous);
       return false;
     }
     this.#addToPool(rank(this.#choice, found));

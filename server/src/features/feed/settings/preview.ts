@@ -9,7 +9,7 @@ import type { RankingConfig } from '../ranking/config.ts';
 import { EditorialRules } from '../ranking/editorial.ts';
 import { noFilter } from '../ranking/filter.ts';
 import { planItems } from '../ranking/order.ts';
-import { nobody } from '../ranking/picker.ts';
+import { noAuthor } from '../ranking/picker.ts';
 import { explain } from '../ranking/rank.ts';
 import { scorerOf } from '../learned/model-state.ts';
 import type { ViewerProfiles } from '../viewers/viewer-profiles.ts';
@@ -55,7 +55,7 @@ export async function previewFeeds(parts: PreviewParts, request: PreviewRequest)
       deadline: Infinity,
     };
     const choice = new Choice(choiceParts);
-    const planned = { wanted: limit, position: 0, previousAuthor: nobody, live: [] };
+    const planned = { wanted: limit, position: 0, previousAuthor: noAuthor, live: [] };
     const items = planItems(choice, planned).chosen.map(({ entry }) => {
       const { score, signals } = explain(choice, entry, []);
       return { contentId: entry.contentId, score, signals };

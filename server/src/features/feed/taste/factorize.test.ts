@@ -1,7 +1,7 @@
 /** Proves that shared tastes are found and that noise is not mistaken for taste. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dimensions, factorize, type Watches } from './factorize.ts';
+import { tasteDimensions, factorize, type Watches } from './factorize.ts';
 import { mix } from './hash.ts';
 
 const viewers = 200;
@@ -37,9 +37,9 @@ function watchesOf(groups: number, strength: number): Watches {
 
 function cosine(vectors: Float32Array, a: number, b: number): number {
   let [both, one, other] = [0, 0, 0];
-  for (let at = 0; at < dimensions; at += 1) {
-    const x = vectors[a * dimensions + at] ?? 0;
-    const y = vectors[b * dimensions + at] ?? 0;
+  for (let at = 0; at < tasteDimensions; at += 1) {
+    const x = vectors[a * tasteDimensions + at] ?? 0;
+    const y = vectors[b * tasteDimensions + at] ?? 0;
     both += x * y;
     one += x * x;
     other += y * y;

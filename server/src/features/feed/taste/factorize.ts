@@ -20,7 +20,7 @@ import { mix } from './hash.ts';
 import { normalizeColumns, orthonormalize } from './columns.ts';
 
 /** Length of an item's vector: the maximum number of directions of taste. */
-export const dimensions = 16;
+export const tasteDimensions = 16;
 
 /** Viewer activity: one entry per viewer and item, grouped by viewer. */
 export type Watches = {
@@ -40,7 +40,7 @@ export type Factors = {
   /** The standard deviation of outcomes after removing item and viewer biases. */
   readonly spread: number;
   readonly biases: Float32Array;
-  /** `dimensions` numbers per item; all zero if noise explains everything. */
+  /** `tasteDimensions` numbers per item; all zero if noise explains everything. */
   readonly vectors: Float32Array;
   /** Number of directions stronger than noise. */
   readonly found: number;
@@ -60,7 +60,7 @@ export function factorize(watches: Watches): Factors {
   const itemCount = serialNumbers.length;
   const { mean, biases, support, residuals } = removeBiases(watches);
   const spread = Math.sqrt(meanSquare(residuals));
-  const vectors = new Float32Array(itemCount * dimensions);
+  const vectors = new Float32Array(itemCount * tasteDimensions);
   if (!(spread > 0)) return { mean, spread: 1, biases, vectors, found: 0 };
   const entries = new Float32Array(residuals.length);
   const flipped = new Float32Array(residuals.length);
@@ -76,15 +76,15 @@ export function factorize(watches: Watches): Factors {
     }
   }
   const chance = directionsOf(watches, flipped, chanceDirections, chanceSweeps).strengths[0] ?? 0;
-  const { directions, strengths } = directionsOf(watches, entries, dimensions, sweeps);
+  const { directions, strengths } = directionsOf(watches, entries, tasteDimensions, sweeps);
   const kept = strengths.map((strength) => Math.max(0, 1 - ((margin * chance) / strength) ** 2));
   for (let item = 0; item < itemCount; item += 1) {
     const few = 1 / Math.sqrt((support[item] ?? 0) + prior);
-    for (let at = 0; at < dimensions; at += 1) {
-      vectors[item * dimensions + at] = (directions[item * dimensions + at] ?? 0) * few;
+    for (let at = 0; at < tasteDimensions; at += 1) {
+      vectors[item * tasteDimensions + at] = (directions[item * tasteDimensions + at] ?? 0) * few;
     }
   }
-  normalizeColumns(vectors, dimensions, kept, items);
+  normalizeColumns(vectors, tasteDimensions, kept, items);
   return { mean, spread, biases, vectors, found: kept.filter((share) => share > 0).length };
 }
 

@@ -2,10 +2,10 @@
  * The item vectors of one organization, in memory as stored: 32 bytes per item, sorted by serial
  * number. 10,000 items take 0.3 MB, 100,000 take 3 MB and a million 32 MB.
  */
-import { dimensions, type Factors } from './factorize.ts';
+import { tasteDimensions, type Factors } from './factorize.ts';
 
 /** Serial number (6 bytes), bias (float), scale of the vector (float), support (2), vector (16). */
-export const recordBytes = 6 + 4 + 4 + 2 + dimensions;
+export const recordBytes = 6 + 4 + 4 + 2 + tasteDimensions;
 export const recordsOfPart = 4_096;
 const biasAt = 6;
 const scaleAt = 10;
@@ -52,7 +52,7 @@ export class ItemVectors {
   readInto(place: number, into: Float32Array, offset = 0): void {
     const at = place * recordBytes;
     const scale = this.#bytes.readFloatBE(at + scaleAt);
-    for (let index = 0; index < dimensions; index += 1) {
+    for (let index = 0; index < tasteDimensions; index += 1) {
       into[offset + index] = this.#bytes.readInt8(at + vectorAt + index) * scale;
     }
   }
@@ -61,7 +61,7 @@ export class ItemVectors {
     const at = place * recordBytes + vectorAt;
     const bytes = this.#bytes;
     let sum = 0;
-    for (let index = 0; index < dimensions; index += 1) {
+    for (let index = 0; index < tasteDimensions; index += 1) {
       sum += (((bytes[at + index] ?? 0) << 24) >> 24) * (other[index] ?? 0);
     }
     return sum * bytes.readFloatBE(place * recordBytes + scaleAt);
@@ -81,7 +81,7 @@ export function encodeParts(
     for (let index = 0; index < count; index += 1) {
       const item = from + index;
       const at = index * recordBytes;
-      const vector = factors.vectors.subarray(item * dimensions, (item + 1) * dimensions);
+      const vector = factors.vectors.subarray(item * tasteDimensions, (item + 1) * tasteDimensions);
       const longest = vector.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
       const scale = longest / 127;
       bytes.writeUIntBE(serialNumbers[item] ?? 0, at, 6);

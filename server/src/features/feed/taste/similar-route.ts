@@ -5,7 +5,8 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { parseContentId, type ContentId } from '../../../platform/values/ids.ts';
 import { principalOf, type Principal } from '../../../platform/http/principal.ts';
 import { answers, Closed, IdParams } from '../../../platform/http/schemas.ts';
-import { findItems, isPlayable } from '../../content/content.ts';
+import { findItems } from '../../content/content.ts';
+import { isPlayable } from '../../content/feed-items/feed-items.ts';
 import type { FeedParts } from '../feed.ts';
 import type { FeedView } from '../items/feed-index.ts';
 import { isDue } from '../items/feed-entry.ts';
@@ -102,9 +103,7 @@ async function readSimilar(
       deadline: Infinity,
     });
   const entries = await similarTo(original, view.index, newChoice, limit);
-  const streams = entries.filter(({ contentType }) => contentType === 'live_stream');
-  const ids = streams.map((entry) => entry.contentId);
-  const live = await parts.liveStreams.ofItems(organizationId, ids);
+  const live = await parts.liveStreams.ofItems(organizationId, entries);
   const deadline = performance.now() + hydrationMs;
   const items = await parts.hydrator.read({
     organizationId,

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
 import type { Choice } from '../ranking/choice.ts';
-import { dimensions } from './factorize.ts';
+import { tasteDimensions } from './factorize.ts';
 import type { ItemVectors } from './item-vectors.ts';
 
 /** The item to compare with others. */
@@ -90,8 +90,8 @@ const shortVector = 0.5;
 async function findNearest(serialNumber: number, vectors: ItemVectors): Promise<Neighbour[]> {
   const own = vectors.placeOf(serialNumber);
   if (own === -1) return [];
-  const vector = new Float32Array(dimensions);
-  const other = new Float32Array(dimensions);
+  const vector = new Float32Array(tasteDimensions);
+  const other = new Float32Array(tasteDimensions);
   vectors.readInto(own, vector);
   const length = Math.hypot(...vector);
   let nearest: Neighbour[] = [];

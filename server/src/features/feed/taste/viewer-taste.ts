@@ -2,7 +2,7 @@
 import type { ViewerProfile } from '../viewers/viewer-profile.ts';
 import type { FeedEntry } from '../items/feed-entry.ts';
 import { dayMs } from '../../../platform/values/time.ts';
-import { dimensions } from './factorize.ts';
+import { tasteDimensions } from './factorize.ts';
 import type { ItemVectors } from './item-vectors.ts';
 import { Ridge } from './ridge.ts';
 import { outcomeOf } from './watches.ts';
@@ -45,8 +45,8 @@ export function tasteOf(viewer: ViewerProfile, vectors: ItemVectors | null): Tas
   if (found === undefined || found.vectors !== vectors) {
     found = {
       vectors,
-      stored: new Ridge(dimensions + 1),
-      work: new Ridge(dimensions + 1),
+      stored: new Ridge(tasteDimensions + 1),
+      work: new Ridge(tasteDimensions + 1),
       version: -1,
       taste: null,
     };
@@ -67,7 +67,7 @@ export function tasteOf(viewer: ViewerProfile, vectors: ItemVectors | null): Tas
   return found.taste;
 }
 
-const features = new Float32Array(dimensions + 1);
+const features = new Float32Array(tasteDimensions + 1);
 
 /** Adds or removes an outcome. The last feature is the viewer's general bias. */
 function addTo(
@@ -82,7 +82,7 @@ function addTo(
   if (outcome === null || place === -1) return;
   const { mean, spread } = vectors.head;
   vectors.readInto(place, features);
-  features[dimensions] = 1;
+  features[tasteDimensions] = 1;
   const age = Math.max(0, Date.now() - encounter.second * 1_000);
   // Rounded to days, so that exactly what was added can be removed again.
   const weight = 0.5 ** ((Math.floor(age / dayMs) * dayMs) / halfLifeMs);
@@ -90,7 +90,7 @@ function addTo(
 }
 
 function toTaste(ridge: Ridge, vectors: ItemVectors): Taste {
-  const vector = new Float32Array(dimensions + 1);
+  const vector = new Float32Array(tasteDimensions + 1);
   ridge.solve(penalty, vector, 0);
   return {
     vectors,

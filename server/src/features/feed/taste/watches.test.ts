@@ -8,7 +8,7 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { inTransaction } from '../../../platform/database/database.ts';
 import { emptyEncounter, writeEncounters } from '../viewers/encounter.ts';
 import { ItemVectors, encodeParts, recordBytes, withoutItems } from './item-vectors.ts';
-import { dimensions } from './factorize.ts';
+import { tasteDimensions } from './factorize.ts';
 import { markStale, storeFit } from './taste-queries.ts';
 import { maxItemsOfViewer, WatchCollector } from './watches.ts';
 
@@ -64,17 +64,17 @@ test('vectors are found by item, and removed with a purged one', () => {
     spread: 0.7,
     found: 1,
     biases: Float32Array.of(0.1, -0.2, 0.3),
-    vectors: Float32Array.from({ length: 3 * dimensions }, (_, at) => Math.sin(at)),
+    vectors: Float32Array.from({ length: 3 * tasteDimensions }, (_, at) => Math.sin(at)),
   };
   const [part = Buffer.alloc(0)] = encodeParts(factors, serialNumbers, () => 9);
   const vectors = new ItemVectors(factors, part);
   for (const [place, serialNumber] of serialNumbers.entries()) {
     assert.equal(vectors.placeOf(serialNumber), place);
     assert.ok(Math.abs(vectors.biasAt(place) - (factors.biases[place] ?? 0)) < 1e-6);
-    const read = new Float32Array(dimensions);
+    const read = new Float32Array(tasteDimensions);
     vectors.readInto(place, read);
     for (const [at, value] of read.entries()) {
-      const exact = factors.vectors[place * dimensions + at] ?? 0;
+      const exact = factors.vectors[place * tasteDimensions + at] ?? 0;
       assert.ok(Math.abs(value - exact) < 0.005);
     }
     const product = read.reduce((sum, one) => sum + one * one, 0);

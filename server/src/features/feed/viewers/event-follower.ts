@@ -19,7 +19,7 @@ import {
 } from '../../events/events.ts';
 import { noteEvent } from '../items/feed-entry.ts';
 import type { OrganizationIndex } from '../items/organization-index.ts';
-import { readProgress } from './viewer-queries.ts';
+import { readViewerProgress } from './viewer-queries.ts';
 import type { ViewerProfiles } from './viewer-profiles.ts';
 
 type Followed = { peek(organizationId: OrganizationId): OrganizationIndex | null };
@@ -103,7 +103,7 @@ export class EventFollower implements AsyncDisposable {
    */
   async #start(): Promise<LogPosition> {
     const { db, eventLog } = this.#options;
-    const progress = await readProgress(db);
+    const progress = await readViewerProgress(db);
     if (progress === null || progress.behindMs >= maxBehindMs) return eventLog.end();
     return progress.position ?? eventLog.since(progress.receivedAtMs - marginMs);
   }
@@ -132,7 +132,7 @@ export class EventFollower implements AsyncDisposable {
     const now = performance.now();
     if (now - this.#progressReadAt < progressEveryMs) return;
     this.#progressReadAt = now;
-    const progress = await readProgress(this.#options.db);
+    const progress = await readViewerProgress(this.#options.db);
     if (progress !== null) this.#options.profiles.written(progress.receivedAtMs - marginMs);
   }
 

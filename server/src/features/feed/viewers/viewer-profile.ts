@@ -1,5 +1,10 @@
-/** The in-memory profile of a viewer that this process serves. */
-import { affinityOf, neutral, usualRate, type Affinities } from '../ranking/signals/affinity.ts';
+/** A process's knowledge of a viewer that it serves. */
+import {
+  affinityOf,
+  neutral,
+  usualLikeRate,
+  type Affinities,
+} from '../ranking/signals/affinity.ts';
 import {
   emptyEncounter,
   encounterBytes,
@@ -247,7 +252,7 @@ export class ViewerProfile {
 
   #computeAffinities(): void {
     this.#isStale = false;
-    const usual = usualRate(this.#all);
+    const usual = usualLikeRate(this.#all);
     const { tags, authors } = this.#affinities;
     tags.clear();
     authors.clear();

@@ -15,7 +15,7 @@ import {
 import type { EventBlock, LoggedEvent } from '../../events/events.ts';
 import { markStale } from '../taste/taste-queries.ts';
 import { ViewerSecrets } from '../../organizations/organizations.ts';
-import { getOrMake, newMap } from '../maps.ts';
+import { getOrMake, newMap } from '../../../platform/values/maps.ts';
 import { SerialNumbers } from '../serial-numbers.ts';
 import {
   addEvent,

@@ -143,7 +143,7 @@ type Progress = {
 };
 
 /** The position of the slowest partition of the projection, or null before its first pass. */
-export async function readProgress(db: Db): Promise<Progress | null> {
+export async function readViewerProgress(db: Db): Promise<Progress | null> {
   const { rows } = await sql<Progress>`
     select case when count(distinct position) = 1 then min(position::text)::json end as position,
       (extract(epoch from min(received_at)) * 1000)::float8 as "receivedAtMs",

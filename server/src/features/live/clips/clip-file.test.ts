@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readAacHeader } from '../ingest/aac-header.ts';
 import { readVideoHeader } from '../ingest/video-header.ts';
-import { audioHeader, videoHeader } from '../ingest/headers.fixture.ts';
+import { audioHeader, videoHeader } from '../../../../test/live/headers.ts';
 import { mediaSegment, type MediaSample } from '../ingest/media-segment.ts';
 import { chooseSamples, clipHeader } from './clip-file.ts';
 import { readSamples } from './segment-samples.ts';

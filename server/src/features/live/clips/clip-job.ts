@@ -15,7 +15,7 @@ import {
   liveFolderOf,
   setSource,
   type MediaSource,
-} from '../../content/content.ts';
+} from '../../content/item-media/item-media.ts';
 import { enqueueProcessing } from '../../processing/processing.ts';
 import { loadFormats, recordedTracks } from '../ingest/formats.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';

@@ -10,8 +10,10 @@ import {
   cachingFor,
   mediaHeaders,
   mediaTypeOf,
+  type FileHandler,
   type HandledFile,
 } from '../../playback/playback.ts';
+import { liveFolderOf } from '../../content/item-media/item-media.ts';
 import { playlistFiles } from '../ingest/playlists.ts';
 import { rungOf } from '../ladder/rung-playlists.ts';
 import { isReached, readDirectives, refuseFarAhead } from './blocking-reload.ts';
@@ -25,10 +27,12 @@ const maxStreams = 1_000;
 /** Maximum wait of a request in target durations (RFC 8216bis, section 6.2.5.2). */
 const maxWaitTargets = 3;
 const playlistSeconds = 1;
+/** Thumbnails are replaced at this interval. */
+const thumbnailSeconds = 10;
 
 const partFile = /^part-[\w-]+\.m4s$/;
 
-export class LiveEdge {
+export class LiveEdge implements FileHandler {
   readonly #parts: EdgeParts;
   readonly #segments: SegmentCache;
   readonly #streams = new LRUCache<string, Promise<FollowedStream | null>>({
@@ -50,6 +54,8 @@ export class LiveEdge {
     reply: FastifyReply,
     file: HandledFile,
   ): Promise<FastifyReply | null> {
+    const moved = movedTo(file);
+    if (moved !== null) return reply.redirect(moved, 302);
     const name = /^live\/([\w-]+\.(?:m3u8|m4s|mp4))$/.exec(file.rest)?.[1];
     if (name === undefined || request.method !== 'GET') return null;
     if (name === playlistFiles.media) return this.#sendPlaylist(request, reply, file);
@@ -57,6 +63,12 @@ export class LiveEdge {
     const rung = rungOf(name);
     if (rung !== null) return this.#sendRung(request, reply, { ...file, rung });
     return name.endsWith('.m3u8') ? null : this.#sendSegment(request, reply, { ...file, name });
+  }
+
+  /** The stored files that are replaced during a broadcast. */
+  maxAgeSeconds(rest: string): number | null {
+    if (/^live\/(?:index|rung-\d+)\.m3u8$/.test(rest)) return playlistSeconds;
+    return /^live\/[\w-]+\.(?:jpg|webp)$/.test(rest) ? thumbnailSeconds : null;
   }
 
   async #sendPlaylist(
@@ -189,6 +201,16 @@ export class LiveEdge {
   [Symbol.dispose](): void {
     this.#streams.clear();
   }
+}
+
+/**
+ * Where a broadcast plays from once its recording was processed, or null for anything else. The
+ * address is relative, so a token in the path is kept.
+ */
+function movedTo({ playbackId, rest, mediaPrefix }: HandledFile): string | null {
+  const isMaster = rest === `live/${playlistFiles.master}`;
+  if (!isMaster || mediaPrefix === null || mediaPrefix === liveFolderOf(playbackId)) return null;
+  return `../${mediaPrefix.slice(playbackId.length + 1)}/master.m3u8`;
 }
 
 function sendText(reply: FastifyReply, playlist: string, caching: string): FastifyReply {

@@ -6,7 +6,11 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import type { ListedSegment } from '../ingest/playlists.ts';
 import { isReached, readDirectives, refuseFarAhead, type Edge } from './blocking-reload.ts';
 import { rungPlaylist } from '../ladder/rung-playlists.ts';
-import { LowLatencyFollower, readLowLatency, RungFollower } from './low-latency-rules.fixture.ts';
+import {
+  LowLatencyFollower,
+  readLowLatency,
+  RungFollower,
+} from '../../../../test/live/low-latency-rules.ts';
 import {
   lowLatencyPlaylist,
   type ListedPart,

@@ -4,7 +4,7 @@
  */
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import { lockEvenArchived } from '../../content/content.ts';
+import { lockEvenArchived } from '../../content/item-media/item-media.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import { LiveFiles } from './live-files.ts';
 import { readParts } from './part-queries.ts';

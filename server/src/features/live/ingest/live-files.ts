@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import { liveFolderOf } from '../../content/content.ts';
+import { liveFolderOf } from '../../content/item-media/item-media.ts';
 import type { LiveStreamKey } from '../queries.ts';
 import { rungFiles, rungLines, rungPlaylist } from '../ladder/rung-playlists.ts';
 import { readRungs, readRungSegments, type LiveRung } from '../ladder/rung-queries.ts';
@@ -10,7 +10,7 @@ import type { StreamFormat } from './formats.ts';
 import { initSegment } from './init-segment.ts';
 import {
   listedSegments,
-  masterPlaylist,
+  broadcastMasterPlaylist,
   mediaPlaylist,
   playlistFiles,
   targetDurationOf,
@@ -71,7 +71,7 @@ export class LiveFiles {
       isDiscontinuity: false,
       format: 0,
     };
-    await this.put(playlistFiles.master, masterPlaylist(tracks, rate));
+    await this.put(playlistFiles.master, broadcastMasterPlaylist(tracks, rate));
     const text = mediaPlaylist({
       segments: [listed],
       targetDurationSeconds: targetDurationOf(durationMs),
@@ -107,7 +107,7 @@ export class LiveFiles {
   ): Promise<void> {
     const rate = { bits: bytes.length * 8, ms: durationMs };
     const lines = rungLines(rungs, { audioCodec: tracks.audio?.codec ?? null });
-    await this.put(playlistFiles.master, masterPlaylist(tracks, rate, undefined, lines));
+    await this.put(playlistFiles.master, broadcastMasterPlaylist(tracks, rate, undefined, lines));
   }
 
   async #putRung(rung: string, end: RungEnd & { isEnded: boolean }): Promise<void> {
@@ -154,7 +154,7 @@ export class LiveFiles {
     const upTo = segments.at(-1)?.number ?? 0;
     const rungs = await this.#putRungEnds(targetDurationSeconds, upTo);
     const lines = rungLines(rungs, { audioCodec: tracks.audio?.codec ?? null, isWhole: true });
-    const master = masterPlaylist(tracks, rate, playlistFiles.whole, lines);
+    const master = broadcastMasterPlaylist(tracks, rate, playlistFiles.whole, lines);
     await this.put(playlistFiles.master, master);
     await this.putPlaylist(targetDurationSeconds, { isEnded: true });
   }
@@ -163,6 +163,6 @@ export class LiveFiles {
 type RungEnd = { readonly targetDurationSeconds: number; readonly upTo: number };
 
 export type EndedBroadcast = {
-  readonly tracks: Parameters<typeof masterPlaylist>[0];
+  readonly tracks: Parameters<typeof broadcastMasterPlaylist>[0];
   readonly targetDurationSeconds: number;
 };

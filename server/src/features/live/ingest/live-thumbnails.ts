@@ -7,7 +7,7 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { Storage } from '../../../platform/storage/storage.ts';
-import { markLiveThumbnail } from '../../content/content.ts';
+import { markLiveThumbnail } from '../../content/item-media/item-media.ts';
 import {
   runMediaTask,
   THUMBNAIL_FORMATS,

@@ -7,7 +7,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { readAacHeader } from './aac-header.ts';
 import { readVideoHeader } from './video-header.ts';
-import { audioHeader, videoHeader } from './headers.fixture.ts';
+import { audioHeader, videoHeader } from '../../../../test/live/headers.ts';
 import { initSegment, withDuration } from './init-segment.ts';
 import { mediaSegment, type MediaSample, type TrackRun } from './media-segment.ts';
 

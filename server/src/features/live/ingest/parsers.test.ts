@@ -6,7 +6,7 @@ import { readAacHeader } from './aac-header.ts';
 import { BitReader } from './bit-reader.ts';
 import { readAudioTag, readVideoTag } from './flv-tags.ts';
 import { h264ParameterSets, readH264Header } from './h264-header.ts';
-import { audioHeader, av1Header, h265Header, videoHeader } from './headers.fixture.ts';
+import { audioHeader, av1Header, h265Header, videoHeader } from '../../../../test/live/headers.ts';
 import { IngestError } from './ingest-error.ts';
 import { inStreamHeader, readVideoHeader } from './video-header.ts';
 

@@ -86,7 +86,7 @@ const peakFactor = 1.5;
 export type Rate = { readonly bits: number; readonly ms: number };
 
 /** @param rungs the lines of the smaller renditions */
-export function masterPlaylist(
+export function broadcastMasterPlaylist(
   { video, audio }: Tracks,
   rate: Rate,
   playlist: string = playlistFiles.media,

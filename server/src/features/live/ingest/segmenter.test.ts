@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { messageType, type RtmpMessage } from '../rtmp/messages.ts';
-import { audioHeader, videoHeader } from './headers.fixture.ts';
+import { audioHeader, videoHeader } from '../../../../test/live/headers.ts';
 import { readSamples } from '../clips/segment-samples.ts';
 import { IngestError } from './ingest-error.ts';
 import { longestSegmentMs } from './playlists.ts';

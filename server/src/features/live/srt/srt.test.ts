@@ -1,7 +1,7 @@
 /** The rules of SRT that matter to a receiver: handshakes, the order of packets, and what is lost. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { randomFrom } from '../parsers.fixture.ts';
+import { randomFrom } from '../../../../test/live/parsers.ts';
 import {
   acceptance,
   Cookies,
@@ -13,7 +13,7 @@ import {
 } from './handshake.ts';
 import { lossList, readPacket, sequenceAfter, sequenceDistance } from './packets.ts';
 import { Reordering, windowPackets } from './reordering.ts';
-import { conclusionOf, inductionOf } from './srt.fixture.ts';
+import { conclusionOf, inductionOf } from '../../../../test/live/srt.ts';
 
 const bodyOf = (datagram: Buffer): Buffer => {
   const packet = readPacket(datagram);

@@ -47,7 +47,7 @@ async function run(task: MediaTask): Promise<unknown> {
     case 'complete':
       return (await import('./tasks/complete.ts')).complete(task, reportProgress);
     case 'still':
-      return (await import('./tasks/cover.ts')).makeCover(task, reportProgress);
+      return (await import('./tasks/cover.ts')).makeCoverFiles(task, reportProgress);
     case 'transcribe':
       return (await import('./tasks/transcribe.ts')).transcribe(task, reportProgress);
     case 'live':

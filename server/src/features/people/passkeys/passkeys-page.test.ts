@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { launchBrowser } from '../../../../test/browser.ts';
 import { freePort, startService } from '../../../../test/service.ts';
-import { createPerson, password } from '../people.fixture.ts';
+import { createPerson, password } from '../../../../test/people/people.ts';
 
 const port = await freePort();
 const publicUrl = `http://localhost:${port}`;

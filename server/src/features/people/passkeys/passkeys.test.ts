@@ -13,8 +13,8 @@ import {
   password,
   personBy,
   type TestPerson,
-} from '../people.fixture.ts';
-import { Authenticator, type Asked } from './authenticator.fixture.ts';
+} from '../../../../test/people/people.ts';
+import { Authenticator, type Asked } from '../../../../test/people/authenticator.ts';
 import { relyingPartyOf } from './ceremony.ts';
 
 const port = await freePort();

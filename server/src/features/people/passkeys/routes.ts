@@ -16,7 +16,7 @@ import { formatTimestamp } from '../../../platform/values/time.ts';
 import type { ProofParts } from '../accounts.ts';
 import { peopleErrors } from '../errors.ts';
 import { proveAgain, signedIn } from '../prove-again.ts';
-import { chooseOrganization } from '../queries.ts';
+import { findLatestOrganization } from '../queries.ts';
 import { auditEverywhere } from '../resets.ts';
 import { Code, GivenPassword } from '../schemas.ts';
 import { requireConsole, type PersonSessions } from '../sessions.ts';
@@ -193,8 +193,8 @@ function addSignInRoutes(app: HttpApp, parts: Parts, party: RelyingParty): void 
       requireOpen(parts);
       await attempts.take('sign-in', request.client.address, null);
       const personId = await signInByPasskey(parts, party, request, request.body.credential);
-      const organizationId = await chooseOrganization(db, personId);
-      // The last membership has just been removed, and the account with it.
+      const organizationId = await findLatestOrganization(db, personId);
+      // The last membership was just removed, and the account with it.
       if (organizationId === null) throw new ApiError(peopleErrors.PASSKEY_FAILED);
       const session = await sessions.start(request, { personId, organizationId });
       return reply

@@ -17,7 +17,7 @@ import { peopleErrors } from '../errors.ts';
 import { takeInvitationsOf } from '../invitation-queries.ts';
 import { normalEmail } from '../invitations.ts';
 import {
-  chooseOrganization,
+  findLatestOrganization,
   findAccount,
   findMember,
   insertMembership,
@@ -77,7 +77,7 @@ export async function signInByClaims(
     await lockAddress(tx, email);
     const personId = (await findPersonOf(tx, known)) ?? (await meet(tx, known));
     const joined = await takePlace(tx, personId, known);
-    const organizationId = joined ?? (await chooseOrganization(tx, personId));
+    const organizationId = joined ?? (await findLatestOrganization(tx, personId));
     if (organizationId === null) throw new ApiError(peopleErrors.SINGLE_SIGN_ON_ACCOUNT);
     return { personId, organizationId };
   });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { launchBrowser } from '../../../../test/browser.ts';
 import { freePort, startService } from '../../../../test/service.ts';
-import { clientId, clientSecret, startProvider } from './oidc-provider.fixture.ts';
+import { clientId, clientSecret, startProvider } from '../../../../test/people/oidc-provider.ts';
 
 const provider = await startProvider();
 const port = await freePort();

@@ -5,7 +5,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../../app/config.ts';
-import { atDoor, createPerson, inviteBy, password, personBy } from '../people.fixture.ts';
+import {
+  atDoor,
+  createPerson,
+  inviteBy,
+  password,
+  personBy,
+} from '../../../../test/people/people.ts';
 import { createOrganization, query } from '../../../../test/seed.ts';
 import { freePort, startService } from '../../../../test/service.ts';
 import {
@@ -16,7 +22,7 @@ import {
   signInAtProvider,
   signInBy,
   startProvider,
-} from './oidc-provider.fixture.ts';
+} from '../../../../test/people/oidc-provider.ts';
 
 const provider = await startProvider();
 const publicUrl = `http://localhost:${await freePort()}`;

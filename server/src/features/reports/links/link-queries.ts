@@ -3,7 +3,7 @@ import type { Db, Tx } from '../../../platform/database/database.ts';
 import type { OrganizationId, TypeId } from '../../../platform/values/ids.ts';
 
 export type LinkId = TypeId<'rln'>;
-export type LinkRow = {
+export type ReportLinkRow = {
   readonly linkId: LinkId;
   readonly createdAt: Date;
   readonly expiresAt: Date;
@@ -12,21 +12,21 @@ export type LinkRow = {
 const columns = sql`link_id as "linkId", created_at as "createdAt", expires_at as "expiresAt"`;
 
 /** Active links, newest first. */
-export async function selectLinks(db: Db, reportId: string): Promise<LinkRow[]> {
-  const { rows } = await sql<LinkRow>`
+export async function selectLinks(db: Db, reportId: string): Promise<ReportLinkRow[]> {
+  const { rows } = await sql<ReportLinkRow>`
     select ${columns} from report_link
     where report_id = ${reportId} and expires_at > clock_timestamp()
     order by created_at desc, link_id desc`.execute(db);
   return rows;
 }
 
-export async function insertLink(
+export async function insertReportLink(
   tx: Tx,
   reportId: string,
   linkId: LinkId,
   days: number,
-): Promise<LinkRow> {
-  const { rows } = await sql<LinkRow>`
+): Promise<ReportLinkRow> {
+  const { rows } = await sql<ReportLinkRow>`
     insert into report_link (link_id, report_id, expires_at)
     values (${linkId}, ${reportId}, clock_timestamp() + make_interval(days => ${days}::int))
     returning ${columns}`.execute(tx);
@@ -35,13 +35,13 @@ export async function insertLink(
   return link;
 }
 
-export async function deleteLink(tx: Tx, reportId: string, linkId: string): Promise<boolean> {
+export async function deleteReportLink(tx: Tx, reportId: string, linkId: string): Promise<boolean> {
   const { numAffectedRows = 0n } = await sql`
     delete from report_link where report_id = ${reportId} and link_id = ${linkId}`.execute(tx);
   return numAffectedRows > 0n;
 }
 
-export async function deleteExpiredLinks(db: Db): Promise<void> {
+export async function deleteExpiredReportLinks(db: Db): Promise<void> {
   await sql`delete from report_link where expires_at < clock_timestamp()`.execute(db);
 }
 

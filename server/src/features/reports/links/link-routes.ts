@@ -19,9 +19,15 @@ import { formatTimestamp } from '../../../platform/values/time.ts';
 import type { RunReport } from '../../analytics/analytics.ts';
 import { readOrganizationClock } from '../../organizations/organizations.ts';
 import { requireReport } from '../reports.ts';
-import { daysOf } from '../schedule.ts';
+import { completeDaysOf } from '../schedule.ts';
 import { DeletedReport, Link, LinkParams, NewLink } from '../schemas.ts';
-import { deleteLink, findLinked, insertLink, selectLinks, type LinkRow } from './link-queries.ts';
+import {
+  deleteReportLink,
+  findLinked,
+  insertReportLink,
+  selectLinks,
+  type ReportLinkRow,
+} from './link-queries.ts';
 import type { LinkUrls } from './link-urls.ts';
 import { linkedPage, linkedPageHeaders } from './linked-page.ts';
 
@@ -37,14 +43,14 @@ const tags = ['Reports'];
 const defaultDays = 30;
 const maxLinks = 100;
 
-export function addLinkRoutes(app: HttpApp, parts: LinkParts): void {
+export function addReportLinkRoutes(app: HttpApp, parts: LinkParts): void {
   addListRoute(app, parts);
   addCreateRoute(app, parts);
   addDeleteRoute(app, parts);
   addLinkedRoute(app, parts);
 }
 
-function presentLink(urls: LinkUrls, { linkId, createdAt, expiresAt }: LinkRow) {
+function presentLink(urls: LinkUrls, { linkId, createdAt, expiresAt }: ReportLinkRow) {
   return {
     id: linkId,
     url: urls.sign(linkId),
@@ -99,7 +105,7 @@ function addCreateRoute(app: HttpApp, { mutations, urls }: LinkParts): void {
         if ((await selectLinks(tx, reportId)).length >= maxLinks) {
           throw new ApiError('CONFLICT', { message: `There are already ${maxLinks} links.` });
         }
-        const link = await insertLink(tx, reportId, newTypeId('rln'), expiresInDays);
+        const link = await insertReportLink(tx, reportId, newTypeId('rln'), expiresInDays);
         return { statusCode: 201, data: presentLink(urls, link) };
       });
     },
@@ -125,7 +131,7 @@ function addDeleteRoute(app: HttpApp, { mutations }: LinkParts): void {
       const { id, linkId } = request.params;
       return mutations.mutate(request, reply, async (tx) => {
         const { reportId } = await requireReport(tx, organizationId, id);
-        if (!(await deleteLink(tx, reportId, linkId))) throw new ApiError('NOT_FOUND');
+        if (!(await deleteReportLink(tx, reportId, linkId))) throw new ApiError('NOT_FOUND');
         return { data: { id: linkId, deleted: true as const } };
       });
     },
@@ -189,6 +195,10 @@ async function readLinked(
   reportId: string,
 ) {
   const row = await requireReport(db, organizationId, reportId);
-  const days = daysOf(row.range, await readOrganizationClock(db, organizationId), Date.now());
+  const days = completeDaysOf(
+    row.range,
+    await readOrganizationClock(db, organizationId),
+    Date.now(),
+  );
   return { row, days, run: await runReport(organizationId, row.report, { ...row.query, ...days }) };
 }

@@ -6,7 +6,7 @@ import { mediaSample } from '../../../../test/media-samples.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
 import { expireUploads } from '../../uploads/maintenance.ts';
-import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 import { recordEvent } from '../webhooks.ts';
 
 describe('with receivers that answer', async () => {

@@ -11,7 +11,7 @@ import { anyDelivery, listDeliveries } from './list-queries.ts';
 import { measureLine } from '../sending/metric-queries.ts';
 import { countWebhookArrivals, prepareWebhookPartitions } from './maintenance.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
-import { cause, fillHistory } from '../webhooks.fixture.ts';
+import { cause, fillHistory } from '../../../../test/webhooks/webhooks.ts';
 
 const { db } = await openTestDatabase();
 const organizationId: OrganizationId = newTypeId('org');

@@ -13,7 +13,7 @@ import {
   foldCounts,
   listOldCountDays,
 } from './retention-queries.ts';
-import { deleteExpiredLinks } from '../portal/link-queries.ts';
+import { deleteExpiredPortalLinks } from '../portal/link-queries.ts';
 import { deleteEndedTurns } from '../sending/turn-queries.ts';
 
 const events: DailyTable = { name: 'webhook_event', column: 'occurred_at' };
@@ -48,5 +48,5 @@ export async function expireWebhookData(
   );
   await inTransaction(db, deleteForsakenCounts);
   await deleteEndedTurns(db);
-  await deleteExpiredLinks(db);
+  await deleteExpiredPortalLinks(db);
 }

@@ -7,7 +7,7 @@ import { migrate, readMigrations } from '../../../platform/database/migrate.ts';
 import type { OrganizationId, WebhookId } from '../../../platform/values/ids.ts';
 import { countDeliveries } from './delivery-queries.ts';
 import { countWebhookArrivals } from './maintenance.ts';
-import { cause } from '../webhooks.fixture.ts';
+import { cause } from '../../../../test/webhooks/webhooks.ts';
 
 const organizationId: OrganizationId = 'org_a';
 const busy: WebhookId = 'whk_busy';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { startAnsweringService } from '../answering.fixture.ts';
-import { allEnded } from '../webhooks.fixture.ts';
+import { startAnsweringService } from '../../../../test/webhooks/answering.ts';
+import { allEnded } from '../../../../test/webhooks/webhooks.ts';
 
 const { service, receiver, answerWith, cleanUp } = await startAnsweringService({
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s,100ms,100ms',

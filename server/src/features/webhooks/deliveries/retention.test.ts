@@ -19,7 +19,7 @@ import {
   prepareWebhookPartitions,
 } from './maintenance.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
-import { cause } from '../webhooks.fixture.ts';
+import { cause } from '../../../../test/webhooks/webhooks.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 
 const { db } = await openTestDatabase();

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
-import { startAnsweringService } from '../answering.fixture.ts';
-import { allEnded } from '../webhooks.fixture.ts';
+import { startAnsweringService } from '../../../../test/webhooks/answering.ts';
+import { allEnded } from '../../../../test/webhooks/webhooks.ts';
 import { stays } from '../../../../test/waiting.ts';
 
 const delaysMs = [0, 1_000, 2_000, 1_500, 3_000, 1_000];

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { verifyWebhook } from '@reelfeed/client/server';
-import { startAnsweringService } from '../answering.fixture.ts';
+import { startAnsweringService } from '../../../../test/webhooks/answering.ts';
 
 const { service, receiver, answerWith, cleanUp } = await startAnsweringService();
 

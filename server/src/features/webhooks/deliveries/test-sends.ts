@@ -18,7 +18,7 @@ import { deliveryBody, type EventCatalogue } from '../outbox/event-kinds.ts';
 import type { WebhookEventKind } from '../webhooks.ts';
 import { lockWebhook } from '../endpoints/endpoint-queries.ts';
 import { getWebhook } from '../endpoints/endpoints.ts';
-import { decide } from '../sending/schedule.ts';
+import { decideNext } from '../sending/schedule.ts';
 import type { SecretReader } from '../endpoints/secrets.ts';
 import { OutdatedStateError, type WebhookChanges } from '../endpoints/endpoint-changes.ts';
 
@@ -105,7 +105,7 @@ async function sendTest(
   if (result.end.type === 'not made') {
     throw new Error('The secret of a webhook cannot be decrypted.', { cause: result.cause });
   }
-  const decision = decide(result.end, { attempt: 1, isManual: true }, [0]);
+  const decision = decideNext(result.end, { attempt: 1, isManual: true }, [0]);
   const isSuccess = decision.next === 'success';
   const ended: EndedTest = {
     organizationId,

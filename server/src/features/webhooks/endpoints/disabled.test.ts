@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
-import { startAnsweringService } from '../answering.fixture.ts';
-import { allEnded } from '../webhooks.fixture.ts';
+import { startAnsweringService } from '../../../../test/webhooks/answering.ts';
+import { allEnded } from '../../../../test/webhooks/webhooks.ts';
 import { pause, stays } from '../../../../test/waiting.ts';
 
 const { service, receiver, answerWith, cleanUp } = await startAnsweringService({

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';
 import { createOrganization } from '../../../../test/seed.ts';
 import { send } from '../../../../test/service.ts';
-import { startWebhookService } from '../webhooks.fixture.ts';
+import { startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 import { presentOptions } from './options.ts';
 
 const service = await startWebhookService();

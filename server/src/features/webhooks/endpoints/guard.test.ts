@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { after, describe, test } from 'node:test';
 import { eventually } from '../../../../test/service.ts';
-import { startWebhookService } from '../webhooks.fixture.ts';
+import { startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 
 const service = await startWebhookService();
 const valid = { url: 'https://hooks.example.com/reelfeed', events: ['content.ready'] };

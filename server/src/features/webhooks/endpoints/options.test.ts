@@ -5,7 +5,7 @@ import { startReceiver, type Answer, type Received } from '../../../../test/rece
 import { eventually } from '../../../../test/service.ts';
 import { inTransaction } from '../../../platform/database/database.ts';
 import { recordEvent } from '../webhooks.ts';
-import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 
 let answer: (received: Received, count: number) => Answer = () => 204;
 const receiver = await startReceiver((received, count) => answer(received, count));

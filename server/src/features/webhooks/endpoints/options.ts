@@ -8,7 +8,7 @@ import type { Vault } from '../../../platform/secrets/vault.ts';
 import {
   https,
   schemesOf,
-  type ClientCertificate,
+  type CertificateFacts,
   type Credentials,
   type Destination,
   type OAuth,
@@ -34,7 +34,7 @@ export type WebhookOptions = {
   /** Public key for `ed25519`. */
   readonly publicKey?: string;
   readonly destination?: Exclude<Destination, { type: 'https' }>;
-  readonly clientCertificate?: ClientCertificate;
+  readonly clientCertificate?: CertificateFacts;
   readonly oauth?: OAuth;
   /** Mail addresses to notify when the webhook fails. */
   readonly notify?: readonly string[];
@@ -139,7 +139,7 @@ function describeCertificate({
 }: {
   certificate: string;
   key: string;
-}): ClientCertificate {
+}): CertificateFacts {
   const read = <T>(field: string, what: string, parse: () => T): T => {
     try {
       return parse();

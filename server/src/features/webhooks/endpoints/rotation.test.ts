@@ -4,7 +4,7 @@ import { verifyWebhook } from '@reelfeed/client/server';
 import { Webhook } from 'standardwebhooks';
 import type { Received } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { startAnsweringService } from '../answering.fixture.ts';
+import { startAnsweringService } from '../../../../test/webhooks/answering.ts';
 
 const { service, receiver, cleanUp } = await startAnsweringService();
 

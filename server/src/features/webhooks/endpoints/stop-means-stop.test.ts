@@ -8,7 +8,11 @@ import { describe, test } from 'node:test';
 import { verifyWebhook } from '@reelfeed/client/server';
 import { startReceiver, type Received } from '../../../../test/receiver.ts';
 import { eventually, startService, type TestService } from '../../../../test/service.ts';
-import { fillLine, startWebhookService, type CreatedWebhook } from '../webhooks.fixture.ts';
+import {
+  fillLine,
+  startWebhookService,
+  type CreatedWebhook,
+} from '../../../../test/webhooks/webhooks.ts';
 import { pause } from '../../../../test/waiting.ts';
 
 /** Requests sent before the response may take this long to arrive in a busy process. */

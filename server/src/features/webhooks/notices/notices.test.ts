@@ -6,7 +6,7 @@ import { SMTPServer } from 'smtp-server';
 import { atEnd } from '../../../../test/database.ts';
 import { receiverCertificate, startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { startWebhookService } from '../webhooks.fixture.ts';
+import { startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 import { openMail } from './mail.ts';
 
 type Received = { to: string[]; text: string };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KnownWebhookEvent, WebhookEventData } from '@reelfeed/client/server';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { startReceiver } from '../../../../test/receiver.ts';
-import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 import { extensionsOf } from '../../../app/composition.ts';
 import { features } from '../../../app/features.ts';
 import { createCatalogue } from './event-kinds.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startReceiver } from '../../../../test/receiver.ts';
-import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 
 const receiver = await startReceiver();
 const service = await startWebhookService({ REELFEED_EGRESS_ALLOW: receiver.allow });

@@ -7,7 +7,7 @@ import type { OrganizationId } from '../../../platform/values/ids.ts';
 const shownColumns = ['link_id', 'customer', 'created_at', 'expires_at'] as const;
 const isOpen = sql<boolean>`expires_at > clock_timestamp()`;
 
-export type LinkRow = {
+export type PortalLinkRow = {
   link_id: string;
   customer: string;
   created_at: Date;
@@ -29,7 +29,7 @@ export async function lockLinks(tx: Tx, organizationId: OrganizationId): Promise
   `.execute(tx);
 }
 
-export async function insertLink(tx: Tx, link: NewLink): Promise<LinkRow> {
+export async function insertPortalLink(tx: Tx, link: NewLink): Promise<PortalLinkRow> {
   return tx
     .insertInto('webhook_portal_link')
     .values({
@@ -49,7 +49,7 @@ export async function listLinks(
   organizationId: OrganizationId,
   customer: string | null,
   { limit, after }: KeysetPage,
-): Promise<(LinkRow & { position: string })[]> {
+): Promise<(PortalLinkRow & { position: string })[]> {
   return db
     .selectFrom('webhook_portal_link')
     .select(shownColumns)
@@ -99,7 +99,7 @@ export async function findLink(
 }
 
 /** @returns whether the link existed */
-export async function deleteLink(
+export async function deletePortalLink(
   tx: Tx,
   organizationId: OrganizationId,
   linkId: string,
@@ -114,6 +114,6 @@ export async function deleteLink(
   return row !== undefined;
 }
 
-export async function deleteExpiredLinks(db: Db): Promise<void> {
+export async function deleteExpiredPortalLinks(db: Db): Promise<void> {
   await sql`delete from webhook_portal_link where expires_at <= clock_timestamp()`.execute(db);
 }

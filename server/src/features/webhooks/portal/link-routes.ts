@@ -35,7 +35,7 @@ const CreatedLink = Type.Object({
   url: Type.String({ ...secretValue, description: 'Shown only in this response.' }),
 });
 
-export function addLinkRoutes(app: HttpApp, parts: PortalParts): void {
+export function addPortalLinkRoutes(app: HttpApp, parts: PortalParts): void {
   addListRoute(app, parts);
   addCreateRoute(app, parts);
   addRevokeRoute(app, parts);

@@ -8,11 +8,11 @@ import { ApiError } from '../../../platform/http/errors.ts';
 import { newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
 import {
   countLinks,
-  deleteLink,
+  deletePortalLink,
   findLink,
-  insertLink,
+  insertPortalLink,
   lockLinks,
-  type LinkRow,
+  type PortalLinkRow,
 } from './link-queries.ts';
 
 export type PortalVisitor = { readonly organizationId: OrganizationId; readonly customer: string };
@@ -21,7 +21,7 @@ export type PortalVisit = PortalVisitor & { readonly expiresAt: Date };
 const maxLinks = 1_000;
 const tokenForm = /^Bearer (whp_[\w-]{43})$/;
 
-export function presentLink({ link_id, customer, created_at, expires_at }: LinkRow) {
+export function presentLink({ link_id, customer, created_at, expires_at }: PortalLinkRow) {
   return {
     id: link_id,
     customer,
@@ -35,7 +35,7 @@ export async function createLink(
   tx: Tx,
   { organizationId, customer }: PortalVisitor,
   expiresInS: number,
-): Promise<{ row: LinkRow; token: string }> {
+): Promise<{ row: PortalLinkRow; token: string }> {
   await lockLinks(tx, organizationId);
   if ((await countLinks(tx, organizationId, null)) >= maxLinks) {
     const message = `An organization can have at most ${maxLinks} portal links at a time. Revoke some first.`;
@@ -43,7 +43,7 @@ export async function createLink(
   }
   const token = `whp_${randomBytes(32).toString('base64url')}`;
   const link = { organizationId, linkId: newTypeId('whl'), customer, expiresInS };
-  return { row: await insertLink(tx, { ...link, tokenHash: hashOf(token) }), token };
+  return { row: await insertPortalLink(tx, { ...link, tokenHash: hashOf(token) }), token };
 }
 
 /** @throws {ApiError} NOT_FOUND */
@@ -52,7 +52,7 @@ export async function revokeLink(
   organizationId: OrganizationId,
   linkId: string,
 ): Promise<void> {
-  if (!(await deleteLink(tx, organizationId, linkId))) throw new ApiError('NOT_FOUND');
+  if (!(await deletePortalLink(tx, organizationId, linkId))) throw new ApiError('NOT_FOUND');
 }
 
 /** @throws {ApiError} UNAUTHORIZED */

@@ -35,7 +35,7 @@ import {
 import { requireMoment } from '../moment.ts';
 import type { RecordPortalChange } from './portal-audit.ts';
 import { addPortalPage } from './portal-page.ts';
-import { addLinkRoutes } from './link-routes.ts';
+import { addPortalLinkRoutes } from './link-routes.ts';
 import { findVisitor, type PortalVisit, type PortalVisitor } from './portal-links.ts';
 
 export type PortalParts = {
@@ -56,7 +56,7 @@ const hidden = { hide: true };
 const root = '/v1/webhook-portal/webhooks';
 
 export function addPortalRoutes(app: HttpApp, parts: PortalParts): void {
-  addLinkRoutes(app, parts);
+  addPortalLinkRoutes(app, parts);
   addPortalPage(app, parts.frameOrigins);
   addReadRoutes(app, parts);
   addResendRoutes(app, parts);

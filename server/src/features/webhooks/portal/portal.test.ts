@@ -12,7 +12,7 @@ import { freePort, send } from '../../../../test/service.ts';
 import { hostileTexts } from '../../../../test/world/hostile-texts.ts';
 import { dayMs } from '../../../platform/values/time.ts';
 import { expireWebhookData } from '../deliveries/maintenance.ts';
-import { allEnded, startWebhookService } from '../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 
 /** Ports of an allowed and a foreign page that embed the portal in a frame. */
 const framePort = await freePort();

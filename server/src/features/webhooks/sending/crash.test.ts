@@ -15,7 +15,7 @@ import { eventually, send, temporaryFolder } from '../../../../test/service.ts';
 import { openDatabase, type Database } from '../../../platform/database/database.ts';
 import { connectionToRunningServer } from '../../../platform/postgres/running-server.ts';
 import { generateKey } from '../../keys/keys.ts';
-import { cause } from '../webhooks.fixture.ts';
+import { cause } from '../../../../test/webhooks/webhooks.ts';
 import { isFullScale } from '../../../../test/scale.ts';
 import { pause } from '../../../../test/waiting.ts';
 

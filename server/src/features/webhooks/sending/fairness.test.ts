@@ -15,8 +15,8 @@ import {
   register,
   start,
   startHangingReceiver,
-} from './sender.fixture.ts';
-import { cause, fillLine } from '../webhooks.fixture.ts';
+} from '../../../../test/webhooks/sender.ts';
+import { cause, fillLine } from '../../../../test/webhooks/webhooks.ts';
 
 const forEver = { timing: { totalTimeoutMs: 3_600_000 } };
 

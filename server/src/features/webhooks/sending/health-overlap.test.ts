@@ -7,8 +7,8 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { cause } from '../webhooks.fixture.ts';
-import { db, organizationId, register, start } from './sender.fixture.ts';
+import { cause } from '../../../../test/webhooks/webhooks.ts';
+import { db, organizationId, register, start } from '../../../../test/webhooks/sender.ts';
 
 test('a delivery fails while another one, claimed before, succeeds', async () => {
   let held: ServerResponse | null = null;

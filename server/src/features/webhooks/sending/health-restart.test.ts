@@ -8,8 +8,8 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { cause } from '../webhooks.fixture.ts';
-import { db, organizationId, register, startProcess } from './sender.fixture.ts';
+import { cause } from '../../../../test/webhooks/webhooks.ts';
+import { db, organizationId, register, startProcess } from '../../../../test/webhooks/sender.ts';
 
 const thirtyDaysMs = 30 * 86_400_000;
 

@@ -7,8 +7,8 @@ import { test } from 'node:test';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/service.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
-import { startAnsweringService } from '../answering.fixture.ts';
-import { allEnded } from '../webhooks.fixture.ts';
+import { startAnsweringService } from '../../../../test/webhooks/answering.ts';
+import { allEnded } from '../../../../test/webhooks/webhooks.ts';
 
 const { service, receiver, answerWith, cleanUp } = await startAnsweringService({
   REELFEED_WEBHOOK_RETRY_SCHEDULE: '0s,100ms',

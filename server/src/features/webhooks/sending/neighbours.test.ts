@@ -9,9 +9,15 @@ import { atEnd } from '../../../../test/database.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
 import { newTypeId, type OrganizationId } from '../../../platform/values/ids.ts';
-import { cause, fillLine } from '../webhooks.fixture.ts';
-import { answerBadly, badAnswerOf, startSilentPort } from './neighbours.fixture.ts';
-import { db, organizationId, otherOrganizationId, register, start } from './sender.fixture.ts';
+import { cause, fillLine } from '../../../../test/webhooks/webhooks.ts';
+import { answerBadly, badAnswerOf, startSilentPort } from '../../../../test/webhooks/neighbours.ts';
+import {
+  db,
+  organizationId,
+  otherOrganizationId,
+  register,
+  start,
+} from '../../../../test/webhooks/sender.ts';
 
 const maxLagMs = 5_000;
 const neighbours = 40;

@@ -5,8 +5,8 @@ import { test } from 'node:test';
 import { atEnd } from '../../../../test/database.ts';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { fillLine } from '../webhooks.fixture.ts';
-import { causeMany, db, register, start, startProcess } from './sender.fixture.ts';
+import { fillLine } from '../../../../test/webhooks/webhooks.ts';
+import { causeMany, db, register, start, startProcess } from '../../../../test/webhooks/sender.ts';
 import { pause } from '../../../../test/waiting.ts';
 
 const timing = { pollEveryMs: 5_000 };

@@ -4,8 +4,8 @@ import { gzipSync } from 'node:zlib';
 import { sql } from 'kysely';
 import { startReceiver } from '../../../../test/receiver.ts';
 import { eventually } from '../../../../test/service.ts';
-import { failsWith, startSending } from './receivers.fixture.ts';
-import { cause } from '../webhooks.fixture.ts';
+import { failsWith, startSending } from '../../../../test/webhooks/receivers.ts';
+import { cause } from '../../../../test/webhooks/webhooks.ts';
 
 const { db, organizationId, createOrganization, register, deliverWith } = await startSending({
   connectTimeoutMs: 10_000,

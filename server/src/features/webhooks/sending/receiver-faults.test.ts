@@ -12,7 +12,7 @@ import {
   startListener,
   startReceiver,
 } from '../../../../test/receiver.ts';
-import { failsWith, startSending } from './receivers.fixture.ts';
+import { failsWith, startSending } from '../../../../test/webhooks/receivers.ts';
 
 const totalTimeoutMs = 1_500;
 const { deliverTo, deliverWith } = await startSending({ connectTimeoutMs: 700, totalTimeoutMs });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../../app/config.ts';
-import { decide, readRetryAfter } from './schedule.ts';
+import { decideNext, readRetryAfter } from './schedule.ts';
 
 const { webhookScheduleMs: schedule } = readConfig({});
 const answered = (statusCode: number, retryAfterMs: number | null = null) =>
@@ -14,7 +14,7 @@ test('the schedule is at once, then 1 minute, 5 minutes, 30 minutes, 2 hours and
 test('every 2xx is a success and everything else a failure, redirects included', () => {
   for (let status = 200; status <= 599; status += 1) {
     if (status === 410) continue;
-    const decision = decide(answered(status), { attempt: 1, isManual: false }, schedule);
+    const decision = decideNext(answered(status), { attempt: 1, isManual: false }, schedule);
     if (status <= 299) assert.deepEqual(decision, { next: 'success' });
     else assert.deepEqual(decision, { next: 'retry', error: `http_${status}`, delayMs: 60_000 });
   }
@@ -23,20 +23,20 @@ test('every 2xx is a success and everything else a failure, redirects included',
 test('each failure is followed by the next delay, the last one by none', () => {
   const end = { type: 'unanswered', failure: 'timeout', statusCode: null } as const;
   for (let attempt = 1; attempt <= 5; attempt += 1) {
-    const decision = decide(end, { attempt, isManual: false }, schedule);
+    const decision = decideNext(end, { attempt, isManual: false }, schedule);
     assert.deepEqual(decision, { next: 'retry', error: 'timeout', delayMs: schedule[attempt] });
   }
-  const last = decide(end, { attempt: 6, isManual: false }, schedule);
+  const last = decideNext(end, { attempt: 6, isManual: false }, schedule);
   assert.deepEqual(last, { next: 'failed', error: 'timeout' });
 });
 
 test('an attempt by hand is the last one, whatever its number', () => {
-  const decision = decide(answered(500), { attempt: 2, isManual: true }, schedule);
+  const decision = decideNext(answered(500), { attempt: 2, isManual: true }, schedule);
   assert.deepEqual(decision, { next: 'failed', error: 'http_500' });
 });
 
 test('an attempt that was not made counts for nothing', () => {
-  const stop = decide(
+  const stop = decideNext(
     { type: 'not made', reason: 'released' },
     { attempt: 6, isManual: false },
     schedule,
@@ -54,13 +54,20 @@ test('a wrong schedule is refused at the start, with what is expected', () => {
 
 test('410 ends the delivery at once (5)', () => {
   const first = { attempt: 1, isManual: false };
-  assert.deepEqual(decide(answered(410), first, [0, 1, 2]), { next: 'failed', error: 'http_410' });
+  assert.deepEqual(decideNext(answered(410), first, [0, 1, 2]), {
+    next: 'failed',
+    error: 'http_410',
+  });
 });
 
 test('Retry-After moves the next attempt later, up to the step after it, and never earlier (6)', () => {
   const schedule = [0, 60_000, 300_000];
   const delayOf = (attempt: number, retryAfterMs: number) => {
-    const decision = decide(answered(429, retryAfterMs), { attempt, isManual: false }, schedule);
+    const decision = decideNext(
+      answered(429, retryAfterMs),
+      { attempt, isManual: false },
+      schedule,
+    );
     assert.ok(decision.next === 'retry');
     return decision.delayMs;
   };

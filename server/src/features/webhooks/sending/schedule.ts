@@ -57,7 +57,7 @@ const unreadableDelayMs = 60_000;
  * @param attempt number of the attempt that has ended, from 1
  * @param scheduleMs the delay before each attempt, including the first
  */
-export function decide(
+export function decideNext(
   end: AttemptEnd,
   { attempt, isManual }: { attempt: number; isManual: boolean },
   scheduleMs: readonly number[],

@@ -5,7 +5,7 @@ import { writeAttemptLine } from './attempt-log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { AttemptRecord } from './record-queries.ts';
 import type { RecordFate } from './recorder.ts';
-import { decide, type Decision } from './schedule.ts';
+import { decideNext, type Decision } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 import type { OpenedSecrets } from '../endpoints/secrets.ts';
@@ -52,7 +52,7 @@ export function toRecord(
 ): AttemptRecord {
   const attempt = attemptNumber(claim);
   const own = webhook.options.retrySchedule?.map((delayS) => delayS * 1_000);
-  const decision = decide(end, { attempt, isManual: claim.isManual }, own ?? scheduleMs);
+  const decision = decideNext(end, { attempt, isManual: claim.isManual }, own ?? scheduleMs);
   return {
     organizationId: webhook.organizationId,
     webhookId: claim.webhookId,

@@ -18,8 +18,8 @@ import {
   startHangingReceiver,
   startProcess,
   vault,
-} from './sender.fixture.ts';
-import { allEnded, cause } from '../webhooks.fixture.ts';
+} from '../../../../test/webhooks/sender.ts';
+import { allEnded, cause } from '../../../../test/webhooks/webhooks.ts';
 import { pause, stays, until } from '../../../../test/waiting.ts';
 
 const titlesOf = ({ requests }: Receiver) =>

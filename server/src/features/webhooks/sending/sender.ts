@@ -51,7 +51,7 @@ import {
   type SendingWebhook,
 } from './send.ts';
 import { noHeaders } from './shown-headers.ts';
-import { Slots } from './slots.ts';
+import { SendSlots } from './slots.ts';
 import { agedStates, renewStates, renewStatesEveryMs } from './state-renewal.ts';
 import type { Slot } from './webhook-load.ts';
 import { OutdatedStateError, WebhookChanges } from '../endpoints/endpoint-changes.ts';
@@ -86,7 +86,7 @@ class Sender implements DeliverySender {
   readonly #drivers: Drivers;
   readonly #attempts: AttemptParts;
   readonly #readSecrets: SecretReader;
-  readonly #slots: Slots<Sending>;
+  readonly #slots: SendSlots<Sending>;
   readonly #claimer: Claimer;
   readonly #liveness: Liveness;
   readonly #recorder: Recorder;
@@ -114,8 +114,9 @@ class Sender implements DeliverySender {
     this.#database = new DatabaseWatch(log);
     this.#readSecrets = createSecretReader(vault);
     this.#claimer = new Claimer(db, this.#timing.pollEveryMs / 2);
-    this.#slots = new Slots({ total: concurrency, perWebhook: maxPerWebhook }, (sending, slot) =>
-      this.#start(sending, slot),
+    this.#slots = new SendSlots(
+      { total: concurrency, perWebhook: maxPerWebhook },
+      (sending, slot) => this.#start(sending, slot),
     );
     this.#liveness = new Liveness({
       db,
@@ -259,7 +260,7 @@ class Sender implements DeliverySender {
     });
   }
 
-  #giveBackWaiting(which: Parameters<Slots<Sending>['takeWaiting']>[0]): void {
+  #giveBackWaiting(which: Parameters<SendSlots<Sending>['takeWaiting']>[0]): void {
     for (const sending of this.#slots.takeWaiting(which)) this.#giveBack(sending);
   }
 

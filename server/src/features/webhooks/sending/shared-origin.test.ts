@@ -12,7 +12,7 @@ import { inTransaction } from '../../../platform/database/database.ts';
 import { newTypeId } from '../../../platform/values/ids.ts';
 import { createVault, loadEncryptionKey } from '../../../platform/secrets/vault.ts';
 import { createWebhook } from '../endpoints/endpoints.ts';
-import { cause, startWebhookService } from '../webhooks.fixture.ts';
+import { cause, startWebhookService } from '../../../../test/webhooks/webhooks.ts';
 
 const maxLagMs = 5_000;
 /** Events for a healthy webhook among the hanging ones. Each waits for a poll. */

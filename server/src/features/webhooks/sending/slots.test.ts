@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Slots } from './slots.ts';
+import { SendSlots } from './slots.ts';
 import type { Slot } from './webhook-load.ts';
 
 /**
@@ -11,7 +11,7 @@ function open(limits = { total: 16, perWebhook: 64 }) {
   const clock = { now: 0 };
   const started: { item: string; slot: Slot }[] = [];
   const rated = new Set<string>();
-  const slots = new Slots<string>(
+  const slots = new SendSlots<string>(
     limits,
     (item, slot) => started.push({ item, slot }),
     () => clock.now,
@@ -51,7 +51,7 @@ function open(limits = { total: 16, perWebhook: 64 }) {
   return { clock, started, slots, enter, end, prove, connectAll, limitRate };
 }
 
-const allowance = (slots: Slots<string>, webhookId: string) =>
+const allowance = (slots: SendSlots<string>, webhookId: string) =>
   slots.room(0).allowances.get(webhookId);
 
 describe('one webhook', () => {

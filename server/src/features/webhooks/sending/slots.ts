@@ -35,7 +35,7 @@ import {
   newLoad,
   openOf,
   poolNames,
-  poolOf,
+  loadPoolOf,
   rememberedLoad,
   type Load,
   type PoolName,
@@ -75,7 +75,7 @@ const maxStartsAtOnce = 32;
 /** Maximum number of remembered healthy webhooks that are idle. */
 const maxRemembered = 10_000;
 
-export class Slots<T> {
+export class SendSlots<T> {
   readonly #limits: SlotLimits;
   readonly #start: (item: T, slot: Slot) => void;
   readonly #now: () => number;
@@ -222,7 +222,7 @@ export class Slots<T> {
     const taken: T[] = [];
     for (const [webhookId, load] of this.#loads) {
       if (load.waiting.length === 0) continue;
-      if (which === 'slow' && poolOf(load, this.#now()) !== 'slow') continue;
+      if (which === 'slow' && loadPoolOf(load, this.#now()) !== 'slow') continue;
       if (typeof which === 'object' && which.webhookId !== webhookId) continue;
       const kept = which === 'slow' ? Math.max(0, load.window - load.underWay.size) : 0;
       for (const item of load.waiting.splice(kept)) {
@@ -241,7 +241,7 @@ export class Slots<T> {
         this.#forget(webhookId, load);
         continue;
       }
-      load.pool = poolOf(load, now);
+      load.pool = loadPoolOf(load, now);
       if (load.pool === 'quick' || load.pool === 'unknown') continue;
       for (const slot of load.underWay) this.#moveOn(slot, load, now);
     }

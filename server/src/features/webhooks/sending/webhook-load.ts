@@ -85,8 +85,8 @@ export function hasShownItself(load: Load<unknown>): boolean {
   return load.window > firstWindow;
 }
 
-/** Its pool, based on its latest send and the waiting time of those in flight. */
-export function poolOf(load: Load<unknown>, now: number): PoolName {
+/** Its pool, from its latest send and the waiting time of those under way. */
+export function loadPoolOf(load: Load<unknown>, now: number): PoolName {
   let longestMs = load.lastTookMs;
   for (const { waitingSince } of load.underWay) {
     if (now - waitingSince > longestMs) longestMs = now - waitingSince;

@@ -9,7 +9,7 @@ import { openTestDatabase, silentLog } from '../../../../test/database.ts';
 import { testEventLog } from '../conformance.ts';
 import { drain, idsOf, limits, sample, type SampleEvent } from '../conformance-parts.ts';
 import { UnreadableBlockError } from '../event-log.ts';
-import { logUnderTest } from '../postgres/postgres-log.fixture.ts';
+import { logUnderTest } from '../../../../test/event-log/postgres-log.ts';
 import { createPostgresLog } from '../postgres/postgres-log.ts';
 import { findLostMessages, removeGarbage } from '../postgres/stream-upkeep.ts';
 import { openJetStream } from './jetstream-stream.ts';
@@ -18,7 +18,7 @@ import {
   openTestStream,
   sharedServer,
   streamUrlOf,
-} from './jetstream.fixture.ts';
+} from '../../../../test/event-log/jetstream.ts';
 
 const { signal } = new AbortController();
 

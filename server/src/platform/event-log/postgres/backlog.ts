@@ -47,7 +47,7 @@ async function measureRange(db: Db, range: BlockRange, limit: number): Promise<B
   return { blocks: row?.blocks ?? 0, ageMs: Math.max(0, row?.age_ms ?? 0) };
 }
 
-export async function countEvents(db: Db): Promise<number> {
+export async function countLoggedEvents(db: Db): Promise<number> {
   const { rows } = await sql<{ events: number }>`
     select coalesce(sum(event_count), 0)::bigint as events from event_block`.execute(db);
   return rows[0]?.events ?? 0;

@@ -35,7 +35,7 @@ export async function selectOldBlocks(db: Db, limit: number): Promise<OldBlock[]
 }
 
 /** The database's clock, in milliseconds since the Unix epoch. */
-export async function databaseNow(db: Db): Promise<number> {
+export async function databaseNowMs(db: Db): Promise<number> {
   const { rows } = await sql<{ now_ms: number }>`
     select (extract(epoch from clock_timestamp()) * 1000)::double precision as now_ms`.execute(db);
   return rows[0]?.now_ms ?? 0;

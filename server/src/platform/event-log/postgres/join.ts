@@ -25,7 +25,7 @@ import { dayMs } from '../../values/time.ts';
 import { blockText, decodeBlock, encodeBlockText } from '../block-codec.ts';
 import type { BlockStream } from '../block-stream.ts';
 import {
-  databaseNow,
+  databaseNowMs,
   replaceGroups,
   saveJoinedTo,
   selectBytes,
@@ -77,7 +77,7 @@ async function joinRange(tx: Tx, stream: BlockStream | null, minAgeMs: number): 
   await lockForJoining(tx);
   const blocks = cutRange(
     await selectOldBlocks(tx, maxRangeBlocks),
-    await databaseNow(tx),
+    await databaseNowMs(tx),
     minAgeMs,
   );
   const last = blocks.at(-1);

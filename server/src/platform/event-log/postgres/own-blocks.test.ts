@@ -6,7 +6,7 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { dayMs } from '../../values/time.ts';
 import { encodeBlock } from '../block-codec.ts';
 import { sample } from '../conformance-parts.ts';
-import { logUnderTest } from './postgres-log.fixture.ts';
+import { logUnderTest } from '../../../../test/event-log/postgres-log.ts';
 
 const database = await openTestDatabase();
 const { db } = database;

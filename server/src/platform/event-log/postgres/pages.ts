@@ -11,7 +11,7 @@ import {
 import { selectBlocks, startPlace, type BlockRow } from './block-queries.ts';
 import {
   betweenSteps,
-  isBehind,
+  isSnapshotBehind,
   parsePosition,
   type Place,
   type PostgresPosition,
@@ -62,9 +62,9 @@ export async function readRows(
   const position = parsePosition(from);
   const bound = until === undefined ? null : parsePosition(until).base;
   const isBounded = bound !== null && position.target === null;
-  // Never go backwards: if the bound does not include everything that the reader has read, the
-  // reader is already past it.
-  if (isBounded && !isBehind(position.base, bound))
+  // Never go backwards: if the bound does not include all that the reader has read, it is already
+  // passed.
+  if (isBounded && !isSnapshotBehind(position.base, bound))
     return { rows: [], next: position, isLast: true };
   const range = isBounded ? { ...position, target: bound } : position;
   const page = await selectBlocks(

@@ -93,8 +93,8 @@ export function comparePositions(one: PostgresPosition, other: PostgresPosition)
     if (one.target === null) return 'before';
     return other.target === null ? 'after' : 'apart';
   }
-  if (isBehind(one.base, other.base)) return 'before';
-  return isBehind(other.base, one.base) ? 'after' : 'apart';
+  if (isSnapshotBehind(one.base, other.base)) return 'before';
+  return isSnapshotBehind(other.base, one.base) ? 'after' : 'apart';
 }
 
 function comparePlaces(one: PostgresPosition['after'], other: PostgresPosition['after']): LogOrder {
@@ -130,7 +130,7 @@ export function oldestUnseen(snapshot: string): string {
  * reader must not read up to a snapshot that does not include everything it has already read,
  * because that would go backwards.
  */
-export function isBehind(snapshot: string, other: string): boolean {
+export function isSnapshotBehind(snapshot: string, other: string): boolean {
   if (snapshot === other) return false;
   const [one, later] = [parseSnapshot(snapshot), parseSnapshot(other)];
   if (later.end < one.end) return false;

@@ -5,8 +5,8 @@ import { openTestDatabase } from '../../../../test/database.ts';
 import { poolConnection } from '../../database/database.ts';
 import { testEventLog } from '../conformance.ts';
 import { drain, idsOf, sample, type SampleEvent } from '../conformance-parts.ts';
-import { isBehind } from './position.ts';
-import { logUnderTest } from './postgres-log.fixture.ts';
+import { isSnapshotBehind } from './position.ts';
+import { logUnderTest } from '../../../../test/event-log/postgres-log.ts';
 import { createPostgresLog } from './postgres-log.ts';
 
 const database = await openTestDatabase();
@@ -54,6 +54,6 @@ test('a snapshot is behind one that sees all of it and more', () => {
     ['6:12:6', '9:9:', false],
   ];
   for (const [one, other, expected] of cases) {
-    assert.equal(isBehind(one, other), expected, `${one} behind ${other}`);
+    assert.equal(isSnapshotBehind(one, other), expected, `${one} behind ${other}`);
   }
 });

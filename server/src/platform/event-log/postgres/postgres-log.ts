@@ -24,7 +24,7 @@ import {
 } from '../ledger/ledger-queries.ts';
 import type { RecentBlocks } from '../recent-blocks.ts';
 import { insertBlocks } from './append-queries.ts';
-import { countEvents, measureBacklog, measureLag, readFirstDay } from './backlog.ts';
+import { countLoggedEvents, measureBacklog, measureLag, readFirstDay } from './backlog.ts';
 import { joinOldBlocks } from './join.ts';
 import { readLog, scanLog } from './pages.ts';
 import {
@@ -74,7 +74,7 @@ export function createPostgresLog<Event extends LogEntry>({
     scan: (from, limits) => scanLog(source, from, limits),
     backlog: (position) => measureBacklog(db, parsePosition(position)),
     lagMs: (position) => measureLag(db, parsePosition(position)),
-    countEvents: () => countEvents(db),
+    countEvents: () => countLoggedEvents(db),
     firstDay: () => readFirstDay(db),
     async rewrite(from, limits, edit) {
       const page = await inTransaction(db, (tx) =>

@@ -19,7 +19,7 @@ import {
 } from '../storage-errors.ts';
 import type { LocalFile } from '../storage.ts';
 import type { Bucket } from './bucket.ts';
-import { Slots } from './slots.ts';
+import { RequestSlots } from './slots.ts';
 
 /** S3 accepts at most 10,000 parts of equal size, each at least 5 MiB except for the last. */
 const maxParts = 10_000;
@@ -35,7 +35,7 @@ type Parts = { readonly generator: AsyncGenerator<Part>; readonly partBytes: num
 
 export class Puts {
   readonly #bucket: Bucket;
-  readonly #slots = new Slots(maxPartsInMemory);
+  readonly #slots = new RequestSlots(maxPartsInMemory);
   /** Uploads of this process, which are not leftovers. */
   readonly #uploads = new Set<string>();
   /** False for a server that cannot list its uploads. */

@@ -15,7 +15,7 @@ import type { GetObjectCommandOutput } from '@aws-sdk/client-s3';
 import { coalesce } from '../../async/coalesce.ts';
 import { forEachOf, makeFolder } from '../durable.ts';
 import { joined, keyOf } from '../joined.ts';
-import { isKey, keySegments } from '../keys.ts';
+import { isStorageKey, keySegments } from '../keys.ts';
 import { resolveRange } from '../ranges.ts';
 import { Scratch } from '../scratch.ts';
 import { asStorageError, StorageFullError, UnsafeSourceError } from '../storage-errors.ts';
@@ -246,7 +246,7 @@ class S3Storage implements Storage {
         const key = this.#bucket.keyOf(entry.Key ?? '');
         // S3 consoles represent folders by empty objects whose keys end with a slash. These are not
         // ours.
-        return isKey(key) ? [describe(key, entry.Size ?? 0, entry)] : [];
+        return isStorageKey(key) ? [describe(key, entry.Size ?? 0, entry)] : [];
       });
       if (page.NextContinuationToken === undefined) return;
       token = { ContinuationToken: page.NextContinuationToken };

@@ -1,5 +1,5 @@
-/** Limits concurrency. Excess callers wait in a queue. */
-export class Slots {
+/** Limits concurrency; later callers wait in a queue. */
+export class RequestSlots {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

@@ -19,7 +19,10 @@ import { audienceColumns, contentColumns, type Counts } from './contribution.ts'
 export type ContentKey = { organizationId: string; contentId: string };
 
 /** Returns which of these items exist. Each may be given only once. */
-export async function selectExisting(tx: Tx, items: readonly ContentKey[]): Promise<ContentKey[]> {
+export async function selectExistingContent(
+  tx: Tx,
+  items: readonly ContentKey[],
+): Promise<ContentKey[]> {
   const { rows } = await sql<ContentKey>`
     select given.organization_id as "organizationId", given.content_id as "contentId"
     from unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],

@@ -3,6 +3,7 @@
  * written as whole values. The most recently used of these stay in memory. As with states, a
  * process that loses its lease or fails must call `forget`.
  */
+import { getOrMake } from '../../../../platform/values/maps.ts';
 import { dayMs } from '../../../../platform/values/time.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
 import { RecentMap } from '../../statistics/recent-map.ts';
@@ -31,7 +32,7 @@ import {
   addAudienceCounts,
   addContentCounts,
   selectDetails,
-  selectExisting,
+  selectExistingContent,
   selectViewerSets,
   writeDetails,
   writeViewerSets,
@@ -43,12 +44,7 @@ import {
   type SetKey,
   type SetTable,
 } from './counter-queries.ts';
-import {
-  getOrMake,
-  splitAudienceKey,
-  type EngagementPass,
-  type OrganizationPass,
-} from './engagement-pass.ts';
+import { splitAudienceKey, type EngagementPass, type OrganizationPass } from './engagement-pass.ts';
 
 const wholeOrganization = '00000000-0000-0000-0000-000000000000';
 
@@ -156,7 +152,7 @@ async function findExisting(tx: Tx, pass: EngagementPass): Promise<Exists> {
       for (const contentId of ofItems.keys()) touch(organizationId, contentId);
     }
   }
-  const found = await selectExisting(tx, [...touched.values()]);
+  const found = await selectExistingContent(tx, [...touched.values()]);
   const existing = new Set(
     found.map(({ organizationId, contentId }) => `${organizationId} ${contentId}`),
   );

@@ -2,6 +2,7 @@
  * Collects the engagement data of one pass over the log in memory: event counts, and the states of
  * each view and session from the events of this pass alone. It knows nothing about the tables.
  */
+import { getOrMake, newMap } from '../../../../platform/values/maps.ts';
 import { dayMs, hourMs } from '../../../../platform/values/time.ts';
 import type { EventBlock, LoggedEvent } from '../../../events/events.ts';
 import type { ZoneClock } from '../../../../platform/values/zone-clock.ts';
@@ -134,8 +135,8 @@ function currentOf(organization: OrganizationPass, event: LoggedEvent): Current 
   const { sessionId } = event;
   // Without an id, only pauses separate sessions.
   const name = sessionId === undefined ? '' : `s:${sessionId}`;
-  const watched = getOrMake(organization.viewers, viewer, makeMap<string, WatchedPass>);
-  const sessions = getOrMake(organization.sessions, owner, makeMap<string, SessionPass>);
+  const watched = getOrMake(organization.viewers, viewer, newMap<string, WatchedPass>);
+  const sessions = getOrMake(organization.sessions, owner, newMap<string, SessionPass>);
   return {
     watched: getOrMake(watched, name, makeWatched),
     session: getOrMake(sessions, name, makeSession),
@@ -246,12 +247,12 @@ export function contentCounts(
   contentId: string,
   hour: number,
 ): Counts {
-  const hours = getOrMake(organization.contents, contentId, makeMap<number, Counts>);
+  const hours = getOrMake(organization.contents, contentId, newMap<number, Counts>);
   return getOrMake(hours, hour, emptyContentCounts);
 }
 
 export function audienceCounts(organization: OrganizationPass, hour: number, key: string): Counts {
-  const parts = getOrMake(organization.audience, hour, makeMap<string, Counts>);
+  const parts = getOrMake(organization.audience, hour, newMap<string, Counts>);
   return getOrMake(parts, key, emptyAudienceCounts);
 }
 
@@ -260,7 +261,7 @@ export function detailOf(
   contentId: string,
   day: number,
 ): ContentDetail {
-  const days = getOrMake(organization.details, contentId, makeMap<number, ContentDetail>);
+  const days = getOrMake(organization.details, contentId, newMap<number, ContentDetail>);
   return getOrMake(days, day, emptyDetail);
 }
 
@@ -271,22 +272,9 @@ export function addMember(
   hour: number,
   member: number,
 ): void {
-  const days = getOrMake(ofItems, contentId, makeMap<number, Set<number>>);
+  const days = getOrMake(ofItems, contentId, newMap<number, Set<number>>);
   getOrMake(days, hour - (hour % dayMs), makeSet).add(member);
   getOrMake(byHour, hour, makeSet).add(member);
-}
-
-export function getOrMake<Key, Value>(map: Map<Key, Value>, key: Key, make: () => Value): Value {
-  let value = map.get(key);
-  if (value === undefined) {
-    value = make();
-    map.set(key, value);
-  }
-  return value;
-}
-
-function makeMap<Key, Value>(): Map<Key, Value> {
-  return new Map();
 }
 
 function makeSession(): SessionPass {

@@ -28,7 +28,8 @@ import {
   type TouchedView,
 } from './count-changes.ts';
 import { CounterStore, type Exists } from './counter-store.ts';
-import { collectBlock, getOrMake, type EngagementPass } from './engagement-pass.ts';
+import { getOrMake } from '../../../../platform/values/maps.ts';
+import { collectBlock, type EngagementPass } from './engagement-pass.ts';
 import type { Changed, EngagementFollower, FollowedPass } from './follower.ts';
 import { removeFromSets } from './forget-watcher.ts';
 import { keepOldEngagement } from './old-engagement.ts';

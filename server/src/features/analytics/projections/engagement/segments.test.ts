@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { createRandom, shuffled } from '../../reports/traffic.fixture.ts';
+import { createRandom, shuffled } from '../../../../../test/recount/traffic.ts';
 import { joinSegments, type ActivitySegment } from './segments.ts';
 
 const minute = 60_000;

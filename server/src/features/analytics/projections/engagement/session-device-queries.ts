@@ -54,6 +54,10 @@ export async function selectSessionsOf(
   return rows;
 }
 
-export async function deleteSession(tx: Tx, table: StateTableName, key: Buffer): Promise<void> {
+export async function deleteSessionDevice(
+  tx: Tx,
+  table: StateTableName,
+  key: Buffer,
+): Promise<void> {
   await sql`delete from ${sql.table(table)} where key = ${key}`.execute(tx);
 }

@@ -5,7 +5,7 @@
 import type { Tx } from '../../../../platform/database/database.ts';
 import type { Touched, TouchedSession } from './count-changes.ts';
 import {
-  deleteSession,
+  deleteSessionDevice,
   deleteSessionDevicesOf,
   selectSessionDevices,
   selectSessionsOf,
@@ -50,7 +50,7 @@ export async function forgetSessionsOf(tx: Tx, userKey: Buffer): Promise<number>
     for (const table of sessionTables) {
       for (const { key, state } of await selectSessionsOf(tx, table, device)) {
         if (!namesUser(state, user)) continue;
-        await deleteSession(tx, table, key);
+        await deleteSessionDevice(tx, table, key);
         removed += 1;
       }
     }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LoggedEvent } from '../../../events/events.ts';
 import { hourMs } from '../../../../platform/values/time.ts';
-import { createRandom, makeTraffic, shuffled } from '../../reports/traffic.fixture.ts';
+import { createRandom, makeTraffic, shuffled } from '../../../../../test/recount/traffic.ts';
 import { hashText } from '../../statistics/viewer-key.ts';
 import { addViewCounts, columnIndex, emptyContentCounts } from './contribution.ts';
 import {

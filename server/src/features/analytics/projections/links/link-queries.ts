@@ -67,10 +67,10 @@ export async function readLinks(
 }
 
 /** Maps devices that did something without a user to their users, both as member numbers. */
-export type People = ReadonlyMap<number, number>;
+export type UsersOfDevices = ReadonlyMap<number, number>;
 
 /** The devices of an organization that are the same viewer as a user, or null if there are none. */
-export async function readPeople(db: Db, organizationId: string): Promise<People | null> {
+export async function readPeople(db: Db, organizationId: string): Promise<UsersOfDevices | null> {
   const { rows } = await sql<{ device_key: Buffer; user_key: Buffer }>`
     select link.device_key, link.user_key
     from viewer_link link

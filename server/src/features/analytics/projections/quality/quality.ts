@@ -16,7 +16,7 @@ import {
   type LabelField,
   type LoggedEvent,
 } from '../../../events/events.ts';
-import { getOrMake } from '../engagement/engagement-pass.ts';
+import { getOrMake } from '../../../../platform/values/maps.ts';
 import { entryPointOf } from '../engagement/label.ts';
 import { wholeMilliseconds } from '../engagement/view-state.ts';
 import type { ProjectionWriter } from '../../../../platform/projections/projection.ts';

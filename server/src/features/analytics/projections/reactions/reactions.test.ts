@@ -6,7 +6,12 @@ import type { Db } from '../../../../platform/database/database.ts';
 import { rebuildProjection } from '../../../../platform/projections/rebuild.ts';
 import { openEventLog, type LoggedEvent } from '../../../events/events.ts';
 import { ItemTotalsReader } from '../../totals/item-totals.ts';
-import { makeContentIds, openProjected, organizationId, readTables } from '../projector.fixture.ts';
+import {
+  makeContentIds,
+  openProjected,
+  organizationId,
+  readTables,
+} from '../../../../../test/projections/projector.ts';
 import { reactions } from './reactions.ts';
 
 const contentIds = makeContentIds(4);

@@ -8,7 +8,7 @@ import {
   uuidArray,
 } from '../../../../platform/database/binary-arrays.ts';
 import type { Tx } from '../../../../platform/database/database.ts';
-import type { Item } from '../../../../platform/projections/projection.ts';
+import type { ProjectedItem } from '../../../../platform/projections/projection.ts';
 
 /** The counts of a minute, in the order of a row of counts. */
 export const minuteColumns = [
@@ -87,7 +87,7 @@ export async function upsertMinuteSets(tx: Tx, sets: readonly MinuteSet[]): Prom
     on conflict (organization_id, minute) do update set sketch = excluded.sketch`.execute(tx);
 }
 
-export async function deleteMinutesOfItems(tx: Tx, items: readonly Item[]): Promise<void> {
+export async function deleteMinutesOfItems(tx: Tx, items: readonly ProjectedItem[]): Promise<void> {
   await sql`
     delete from minute_counter counted
     using unnest(${textArray(items.map(({ organizationId }) => organizationId))}::text[],

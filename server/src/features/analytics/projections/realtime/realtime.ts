@@ -20,8 +20,8 @@ import {
   decodeViewerSet,
   encodeViewerSet,
 } from '../../statistics/viewer-set.ts';
-import { selectExisting } from '../engagement/counter-queries.ts';
-import { getOrMake } from '../engagement/engagement-pass.ts';
+import { selectExistingContent } from '../engagement/counter-queries.ts';
+import { getOrMake } from '../../../../platform/values/maps.ts';
 import { viewedContentOf } from '../engagement/view-state.ts';
 import {
   addMinuteCounts,
@@ -163,7 +163,7 @@ async function ofKnownItems(tx: Tx, minutes: readonly Minute[]): Promise<MinuteC
   const items = new Map(
     rows.filter(({ contentId }) => contentId !== noItem).map((row) => [keyOf(row), row]),
   );
-  const existing = new Set((await selectExisting(tx, [...items.values()])).map(keyOf));
+  const existing = new Set((await selectExistingContent(tx, [...items.values()])).map(keyOf));
   return rows.filter((row) => row.contentId === noItem || existing.has(keyOf(row)));
 }
 

@@ -8,7 +8,7 @@ export const neutral = 0.5;
 const contrast = 3;
 
 /** The viewer's overall share of likes, smoothed by a symmetric Beta prior. */
-export function usualRate({ liked, disliked }: Liking): number {
+export function usualLikeRate({ liked, disliked }: Liking): number {
   return (liked + prior * neutral) / (liked + disliked + prior);
 }
 

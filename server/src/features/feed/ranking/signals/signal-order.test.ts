@@ -5,7 +5,7 @@ import type { EntryFields } from '../../items/feed-entry.ts';
 import { Choice, type ChoiceParts } from '../choice.ts';
 import { baseConfig } from '../config.ts';
 import { planItems } from '../order.ts';
-import { nobody } from '../picker.ts';
+import { noAuthor } from '../picker.ts';
 import { explain } from '../rank.ts';
 import { weightedSum } from '../scorer.ts';
 import { item, nowMs, partsOf, viewerOf } from '../testing/small-world.ts';
@@ -83,7 +83,7 @@ function pageOf({ better, worse, parts, counts }: Case, weights: Weights, better
     statistics.refresh(nowMs);
   }
   const choice = new Choice(all);
-  const plan = planItems(choice, { wanted: 2, position: 0, previousAuthor: nobody, live: [] });
+  const plan = planItems(choice, { wanted: 2, position: 0, previousAuthor: noAuthor, live: [] });
   return plan.chosen.map(({ entry }) => ({
     isBetter: entry.serialNumber === betterNumber,
     ...explain(choice, entry, []),

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { affinityOf, usualRate } from './affinity.ts';
+import { affinityOf, usualLikeRate } from './affinity.ts';
 import { bucketOf, completionRate, smoothedRate } from './completion-rate.ts';
 import { creatorAffinity } from './creator-affinity.ts';
 import { engagement, lowerBound, usualRate as usualRateOfTags } from './engagement.ts';
@@ -93,8 +93,8 @@ describe('completionRate', () => {
 });
 
 describe('topicAffinity and creatorAffinity', () => {
-  test("an affinity is relative to the viewer's usual behaviour", () => {
-    const usual = usualRate({ liked: 5, disliked: 5 });
+  test('an affinity is relative to what the viewer usually does', () => {
+    const usual = usualLikeRate({ liked: 5, disliked: 5 });
     assert.equal(usual, 0.5);
     assert.equal(affinityOf({ liked: 0, disliked: 0 }, usual), 0.5);
     // Rate (5 + 2.5) / (5 + 5) = 0.75, odds ratio 3, 3³ / (1 + 3³).
@@ -102,8 +102,8 @@ describe('topicAffinity and creatorAffinity', () => {
     near(affinityOf({ liked: 0, disliked: 5 }, usual), 1 / 28);
     near(affinityOf({ liked: 9, disliked: 1 }, 0.9), 0.5);
     assert.ok(affinityOf({ liked: 6, disliked: 4 }, 0.9) < 0.2, 'liked less than usual');
-    isUnit(affinityOf({ liked: 1e9, disliked: 0 }, usualRate({ liked: 1e9, disliked: 0 })));
-    isUnit(affinityOf({ liked: 0, disliked: 1e9 }, usualRate({ liked: 0, disliked: 1e9 })));
+    isUnit(affinityOf({ liked: 1e9, disliked: 0 }, usualLikeRate({ liked: 1e9, disliked: 0 })));
+    isUnit(affinityOf({ liked: 0, disliked: 1e9 }, usualLikeRate({ liked: 0, disliked: 1e9 })));
   });
 
   test('an item has the mean of its tags', () => {

@@ -21,7 +21,7 @@ const MAX_SECONDS = 24 * 3_600;
  * beyond the end.
  * @throws {MediaError} like `openSource`, and CORRUPT_MEDIA if no picture can be decoded
  */
-export async function makeCover(
+export async function makeCoverFiles(
   { outputDir, seconds, sourcePath }: StillTask,
   watch: (meter: TaskMeter) => void,
 ): Promise<ThumbnailFacts> {

@@ -9,7 +9,7 @@ import { sql } from 'kysely';
 import { atEnd } from '../../../../../test/database.ts';
 import { authority, receiverCertificate, startReceiver } from '../../../../../test/receiver.ts';
 import { createTestAuthority } from '../../../../platform/egress/test-certificate.ts';
-import { allEnded, startWebhookService } from '../../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../../test/webhooks/webhooks.ts';
 
 const service = await startWebhookService({
   REELFEED_EGRESS_ALLOW: '127.0.0.0/8',

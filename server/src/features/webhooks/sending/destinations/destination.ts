@@ -54,7 +54,7 @@ export type OAuth = {
 };
 
 /** Public facts of a client certificate. */
-export type ClientCertificate = {
+export type CertificateFacts = {
   readonly subject: string;
   /** SHA-256, as printed by `openssl x509 -fingerprint`. */
   readonly fingerprint: string;

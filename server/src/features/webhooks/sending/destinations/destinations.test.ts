@@ -16,7 +16,7 @@ import { startS3 } from '../../../../../test/s3-server.ts';
 import { eventually } from '../../../../../test/waiting.ts';
 import { parseAllowList } from '../../../../platform/egress/allow-list.ts';
 import { createEgress } from '../../../../platform/egress/egress.ts';
-import { allEnded, startWebhookService } from '../../webhooks.fixture.ts';
+import { allEnded, startWebhookService } from '../../../../../test/webhooks/webhooks.ts';
 import {
   isListening,
   lacksNats,
@@ -24,7 +24,7 @@ import {
   startNats,
   startRabbit,
   type Broker,
-} from './brokers.fixture.ts';
+} from '../../../../../test/webhooks/brokers.ts';
 import { testDestination, type Subject } from './conformance.ts';
 
 const service = await startWebhookService({

@@ -5,7 +5,7 @@
 import type { Egress } from '../../../../platform/egress/egress.ts';
 import type { EgressFailure } from '../../../../platform/egress/egress-errors.ts';
 import type { RawHeaders } from '../shown-headers.ts';
-import type { ClientCertificate, Credentials, Destination, OAuth } from './destination.ts';
+import type { CertificateFacts, Credentials, Destination, OAuth } from './destination.ts';
 
 /** A message: the exact bytes that are signed, with the signature headers. */
 export type Message = {
@@ -24,7 +24,7 @@ export type Target<To extends Destination = Destination> = {
   readonly destination: To;
   readonly credentials: Credentials;
   readonly oauth?: OAuth;
-  readonly clientCertificate?: ClientCertificate;
+  readonly clientCertificate?: CertificateFacts;
 };
 
 export type SendOptions = {
