@@ -3782,7 +3782,7 @@ export interface components {
             startDate: string;
             /** @enum {string} */
             status: "pending" | "processing" | "ready" | "failed" | "cancelled" | "expired";
-            /** @description Of the days, as it was when the export was asked for. */
+            /** @description Time zone of the days when the export was requested. */
             timeZone: string;
         };
         /** ExportDataset */
@@ -4958,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f2re358m1a3psxasma0",
+                     *         "requestId": "req_01m8h4xhsje9pbb2nxe6p5epp7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5107,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gw9f3betevjng340r3jr0d",
+                     *         "id": "alr_01m8h4xht5ez18x0xz0j7kw11s",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5131,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T10:47:51.148Z"
+                     *         "createdAt": "2026-11-28T13:18:37.894Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f2ve639bmdtbd2eb4xz"
+                     *         "requestId": "req_01m8h4xhspenvbrqgsqx1kr8af"
                      *       }
                      *     }
                      */
@@ -5200,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gw9f3hekcbqbegm73ax648",
+                     *         "id": "alr_01m8h4xhtceg58dn37yqphsfhd",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5224,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T10:47:51.154Z"
+                     *         "createdAt": "2026-11-28T13:18:37.901Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f3meaw9cq01kkad7dxz"
+                     *         "requestId": "req_01m8h4xhtge6ctf3qxevjrp42q"
                      *       }
                      *     }
                      */
@@ -5292,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gw9f4be74t78pg0ahdssx0",
+                     *         "id": "alr_01m8h4xhvve2q9wy4fnezb4f3q",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f4feqna01gedfxshqcj"
+                     *         "requestId": "req_01m8h4xhvzecsb8v4vpqce59nz"
                      *       }
                      *     }
                      */
@@ -5436,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8gw9f3redra41sgv0cv6zf0",
+                     *         "id": "alr_01m8h4xhtse6rthc56r064gv99",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5460,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T10:47:51.160Z"
+                     *         "createdAt": "2026-11-28T13:18:37.913Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f3ve5fvzyn4821sxe1d"
+                     *         "requestId": "req_01m8h4xhtxedkskbqn4swyvfxk"
                      *       }
                      *     }
                      */
@@ -5536,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f58eder0srzfe8c0yct",
+                     *         "requestId": "req_01m8h4xhxee2m9nvd417bn45x1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5693,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f4ked7rhs07swrc350j"
+                     *         "requestId": "req_01m8h4xhw7en18dxnsktejs21r"
                      *       }
                      *     }
                      */
@@ -5812,8 +5812,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ex4ek4vdb17xs23ekx4",
-                     *         "asOf": "2026-11-28T10:47:50.953Z"
+                     *         "requestId": "req_01m8h4xhh6eg5b1az4j97nm107",
+                     *         "asOf": "2026-11-28T13:18:37.612Z"
                      *       }
                      *     }
                      */
@@ -6015,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fd3ej683qs5gted3kph",
-                     *         "asOf": "2026-11-28T10:47:51.478Z"
+                     *         "requestId": "req_01m8h4xjbaemvrngyw224fmsyw",
+                     *         "asOf": "2026-11-28T13:18:38.467Z"
                      *       }
                      *     }
                      */
@@ -6169,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a221c4-b6d3-77fe-b249-0453ceacd685",
+                     *           "contentId": "01a2224e-bf99-77dc-b636-2fb2a30c080a",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6220,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9exje4na1cckqbnmsn6h",
+                     *         "requestId": "req_01m8h4xhhsem3tm6y1cyb1z7pw",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T10:47:50.969Z"
+                     *         "asOf": "2026-11-28T13:18:37.632Z"
                      *       }
                      *     }
                      */
@@ -6490,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a221c4-bbc9-7184-b258-d57c6aec1e4c",
+                     *         "contentId": "01a2224e-c660-74ae-b357-fd060348453d",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6579,8 +6579,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9eyge0691n0kqb99s47s",
-                     *         "asOf": "2026-11-28T10:47:50.996Z"
+                     *         "requestId": "req_01m8h4xhkgeqabwqgan8dvbj80",
+                     *         "asOf": "2026-11-28T13:18:37.683Z"
                      *       }
                      *     }
                      */
@@ -6848,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a221c4-bc25-770c-8104-bb62551d92c5",
+                     *         "contentId": "01a2224e-c6d8-7205-9bc5-f5d9dfae3a90",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6888,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f19encb8mg3t2hhrm6k",
-                     *         "asOf": "2026-11-28T10:47:51.081Z"
+                     *         "requestId": "req_01m8h4xhpxesjahkerf3x1xq8q",
+                     *         "asOf": "2026-11-28T13:18:37.790Z"
                      *       }
                      *     }
                      */
@@ -7116,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fdye4dss8vtcpgtdkjx",
-                     *         "asOf": "2026-11-28T10:47:51.499Z"
+                     *         "requestId": "req_01m8h4xjcre6ptbcy6v4p4w7gr",
+                     *         "asOf": "2026-11-28T13:18:38.524Z"
                      *       }
                      *     }
                      */
@@ -7303,8 +7303,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9eyzeg7tmp1tjkpd5hep",
-                     *         "asOf": "2026-11-28T10:47:51.012Z"
+                     *         "requestId": "req_01m8h4xhm4e7b8np9dh6zdrp61",
+                     *         "asOf": "2026-11-28T13:18:37.704Z"
                      *       }
                      *     }
                      */
@@ -7628,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fbvefava10brtnk4gv1",
-                     *         "asOf": "2026-11-28T10:47:51.431Z"
+                     *         "requestId": "req_01m8h4xj9ke2j99gvyatwmj6h4",
+                     *         "asOf": "2026-11-28T13:18:38.402Z"
                      *       }
                      *     }
                      */
@@ -7785,8 +7785,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f0xe52by4eq47ett52y",
-                     *         "asOf": "2026-11-28T10:47:51.069Z"
+                     *         "requestId": "req_01m8h4xhpgefma9tzdtnfshd6k",
+                     *         "asOf": "2026-11-28T13:18:37.777Z"
                      *       }
                      *     }
                      */
@@ -7909,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f02etv8kfhj4s4nwhen",
-                     *         "asOf": "2026-11-28T10:47:51.048Z"
+                     *         "requestId": "req_01m8h4xhngem5ah55mkx9xj3f9",
+                     *         "asOf": "2026-11-28T13:18:37.748Z"
                      *       }
                      *     }
                      */
@@ -8187,8 +8187,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ew6ead92h9j1gwkn1j9",
-                     *         "asOf": "2026-11-28T10:47:50.923Z"
+                     *         "requestId": "req_01m8h4xhg2ehqtpqahznw6d2e9",
+                     *         "asOf": "2026-11-28T13:18:37.575Z"
                      *       }
                      *     }
                      */
@@ -8628,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fcfeffsarbb2sw15cab",
-                     *         "asOf": "2026-11-28T10:47:51.452Z"
+                     *         "requestId": "req_01m8h4xjame61sn43b8aae2rbh",
+                     *         "asOf": "2026-11-28T13:18:38.434Z"
                      *       }
                      *     }
                      */
@@ -8858,8 +8858,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ezge52aaawfh8w604tj",
-                     *         "asOf": "2026-11-28T10:47:51.024Z"
+                     *         "requestId": "req_01m8h4xhmvegs85k6gpn57249b",
+                     *         "asOf": "2026-11-28T13:18:37.723Z"
                      *       }
                      *     }
                      */
@@ -9056,14 +9056,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T10:47:51.122Z",
+                     *         "now": "2026-11-28T13:18:37.867Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "completions": 0,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 1,
+                     *           "saves": 0,
                      *           "rebuffers": 0,
                      *           "errors": 0,
                      *           "viewers": 0
@@ -9071,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T09:48:00.000Z",
+                     *             "minute": "2026-11-28T12:19:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9083,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T09:49:00.000Z",
+                     *             "minute": "2026-11-28T12:20:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9099,8 +9099,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f2fe7ermbs9tgajtsyv",
-                     *         "asOf": "2026-11-28T10:47:51.120Z"
+                     *         "requestId": "req_01m8h4xhs5eqa94kf917r4trvn",
+                     *         "asOf": "2026-11-28T13:18:37.863Z"
                      *       }
                      *     }
                      */
@@ -9224,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f5decsvq40t4bsymy59",
+                     *         "requestId": "req_01m8h4xhxpet396mj7v3q94ebz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9439,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gw9f60ezmthkjq4z48y1ws",
+                     *         "id": "rpt_01m8h4xhzfeyysp36ttd6fkp41",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9458,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T10:47:51.233Z"
+                     *         "createdAt": "2026-11-28T13:18:38.064Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f5fexes6p89w1mkgy1e"
+                     *         "requestId": "req_01m8h4xhxwe6ft03wsrcvxjwsh"
                      *       }
                      *     }
                      */
@@ -9527,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gw9f6ae56sxq3w08qxc9gb",
+                     *         "id": "rpt_01m8h4xj0qeneahyb53dkfxs9r",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9546,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T10:47:51.242Z"
+                     *         "createdAt": "2026-11-28T13:18:38.104Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f6fe66tm9vxmaznm044"
+                     *         "requestId": "req_01m8h4xj0yeb8apv6tzwvbvcnd"
                      *       }
                      *     }
                      */
@@ -9614,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gw9f7re5dr6q6nvyv97yda",
+                     *         "id": "rpt_01m8h4xj2ke8ab6670130zt6w2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f7tedxramzs1cnnt4fc"
+                     *         "requestId": "req_01m8h4xj2qe5kt88v9g3q04wa8"
                      *       }
                      *     }
                      */
@@ -9821,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8gw9f6kez286tc0cej3atk6",
+                     *         "id": "rpt_01m8h4xj15er99t8ch994bn04y",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9840,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T10:47:51.251Z"
+                     *         "createdAt": "2026-11-28T13:18:38.117Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f6newq9chv6wtcf2raa"
+                     *         "requestId": "req_01m8h4xj19etv8ds5vg3edy23r"
                      *       }
                      *     }
                      */
@@ -9911,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f9dexnvnb3v081d51am",
+                     *         "requestId": "req_01m8h4xj5gew2b864pfx9atsey",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9993,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8gw9f9wee3bc0b88j374fp7",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8gw9f9wee3bc0b88j374fp7/PK4JtJrJBLfUIaFV38UVGn3_kJpxtSQE",
-                     *         "createdAt": "2026-11-28T10:47:51.357Z",
-                     *         "expiresAt": "2026-12-05T10:47:51.357Z"
+                     *         "id": "rln_01m8h4xj69ex69m466tkvvqd3s",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h4xj69ex69m466tkvvqd3s/kxdZsHuCuHaCltpm9E9A7OKSULPZzx6L",
+                     *         "createdAt": "2026-11-28T13:18:38.282Z",
+                     *         "expiresAt": "2026-12-05T13:18:38.282Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f9sebm8953cbdf1rh72"
+                     *         "requestId": "req_01m8h4xj65ejwrqtmvpezbhpr3"
                      *       }
                      *     }
                      */
@@ -10070,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8gw9fa8erxrsny0fj9f1eaq",
+                     *         "id": "rln_01m8h4xj6xept9cmg1v434b9xk",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fabe54trw2frmv29hfx"
+                     *         "requestId": "req_01m8h4xj70eqvt8wxvvemjhbt4"
                      *       }
                      *     }
                      */
@@ -10146,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f8aew0804818c2xtmwf",
+                     *         "requestId": "req_01m8h4xj3ze159gzbjqzaq2vn7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8gw9f82ekjrzgw99e5s2nvc",
+                     *         "id": "rrn_01m8h4xj35ep1s2ey8hjc03hp1",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10225,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T10:47:51.298Z"
+                     *         "createdAt": "2026-11-28T13:18:38.181Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f81ecartpg3ybwxew5s"
+                     *         "requestId": "req_01m8h4xj33egnastbppppdcsda"
                      *       }
                      *     }
                      */
@@ -10291,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8gw9f8qe4ytwemy9hs4dt5b",
+                     *         "id": "rrn_01m8h4xj4vembaty0ck98h0aty",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10300,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T10:47:51.320Z",
+                     *         "createdAt": "2026-11-28T13:18:38.236Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f8wetgrxmzmyr2yqn9g"
+                     *         "requestId": "req_01m8h4xj50ezna1krqz1p4q5c6"
                      *       }
                      *     }
                      */
@@ -10419,8 +10419,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ezvek5sc12vk6re9cj8",
-                     *         "asOf": "2026-11-28T10:47:51.035Z"
+                     *         "requestId": "req_01m8h4xhnae8htq1hqpk4c521c",
+                     *         "asOf": "2026-11-28T13:18:37.738Z"
                      *       }
                      *     }
                      */
@@ -10547,8 +10547,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f0ferka2eyrht5prhqm",
-                     *         "asOf": "2026-11-28T10:47:51.055Z"
+                     *         "requestId": "req_01m8h4xhnwe6krgxjyfcrydenf",
+                     *         "asOf": "2026-11-28T13:18:37.756Z"
                      *       }
                      *     }
                      */
@@ -10749,8 +10749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9f0penes4jphw1bxn7c8",
-                     *         "asOf": "2026-11-28T10:47:51.062Z"
+                     *         "requestId": "req_01m8h4xhp6ecave29z22xgd2hf",
+                     *         "asOf": "2026-11-28T13:18:37.768Z"
                      *       }
                      *     }
                      */
@@ -10854,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8gw987se64rd5s9ynash4a4",
-                     *           "recordedAt": "2026-11-28T10:47:44.122Z",
+                     *           "id": "aud_01m8h4x55mejfa9gg45r5f24gc",
+                     *           "recordedAt": "2026-11-28T13:18:24.951Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8gw987reynac6h82m4g8kar",
+                     *           "resourceId": "key_01m8h4x55jexk8pmwftcekqv1h",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8gw987pexkap1dh3115es3s"
+                     *           "requestId": "req_01m8h4x55eejya32mmqpj5atst"
                      *         },
                      *         {
-                     *           "id": "aud_01m8gw9877e8g964qydbwm8hbg",
-                     *           "recordedAt": "2026-11-28T10:47:44.104Z",
+                     *           "id": "aud_01m8h4x54ge4btc9qcczy19w69",
+                     *           "recordedAt": "2026-11-28T13:18:24.912Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8gw9876e7a8dn4xmja2m902",
+                     *           "resourceId": "key_01m8h4x54de10tgzx3wrpky9xb",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8gw9875ee2s7kxgp8afddjb"
+                     *           "requestId": "req_01m8h4x54aen3ajtkgsj8pfw2d"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9891en2r8e4qr373x61v",
+                     *         "requestId": "req_01m8h4x58qeznt8d3ehts0grbg",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10991,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e58e42997jteqhn1vfk",
+                     *         "requestId": "req_01m8h4xgjwe3erjeh2v5qeea48",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11100,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a221c4-a129-76e2-89d5-44534078575f",
+                     *           "id": "01a2224e-952c-709e-a5cb-d8efa37826df",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11139,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T10:47:44.169Z",
-                     *           "updatedAt": "2026-11-28T10:47:44.188Z"
+                     *           "createdAt": "2026-11-28T13:18:25.068Z",
+                     *           "updatedAt": "2026-11-28T13:18:25.118Z"
                      *         },
                      *         {
-                     *           "id": "01a221c4-9f4d-73b7-b34a-e49525060ebd",
+                     *           "id": "01a2224e-90ed-7252-8455-3932c2527f08",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11182,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T10:47:43.698Z",
-                     *           "updatedAt": "2026-11-28T10:47:43.797Z"
+                     *           "createdAt": "2026-11-28T13:18:23.985Z",
+                     *           "updatedAt": "2026-11-28T13:18:24.190Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98aveskvzy66qzh90hpt",
+                     *         "requestId": "req_01m8h4x5cyek7thwv7c70my4pt",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11287,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a168-74c1-b8e0-262c8df3d25f",
+                     *         "id": "01a2224e-95bc-7149-8b1b-a910c8c90744",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11326,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T10:47:44.232Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.232Z"
+                     *         "createdAt": "2026-11-28T13:18:25.213Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.213Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98b2edv88j7t5vtea09p"
+                     *         "requestId": "req_01m8h4x5ddebv84et4ee2ap1hg"
                      *       }
                      *     }
                      */
@@ -11402,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a175-753b-80a2-670da1861898",
+                     *         "id": "01a2224e-95d7-7094-b970-6e11f0042fc1",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11452,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T10:47:44.244Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.244Z"
+                     *         "createdAt": "2026-11-28T13:18:25.238Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.238Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98bve3jtvtxj37hwbtq1"
+                     *         "requestId": "req_01m8h4x5f1e43845t6epf8r5wb"
                      *       }
                      *     }
                      */
@@ -11531,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a19d-76be-ac66-67e0f7edc555",
+                     *         "id": "01a2224e-962d-705e-8292-86677d3a28a0",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98d4e6cty5ayq6tmekyc"
+                     *         "requestId": "req_01m8h4x5mbednrpwh5922dw16b"
                      *       }
                      *     }
                      */
@@ -11666,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a181-72af-aa68-98b55108e32c",
+                     *         "id": "01a2224e-95f0-72da-b2aa-6916d086a530",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11716,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T10:47:44.257Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.279Z"
+                     *         "createdAt": "2026-11-28T13:18:25.264Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.313Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98c6egysmcs9ew7j3bbb"
+                     *         "requestId": "req_01m8h4x5fwe2wt75gxp2yjfbc9"
                      *       }
                      *     }
                      */
@@ -11788,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ak9e6d9sxkvpb0xsds4"
+                     *         "requestId": "req_01m8h4xahfe3kvz73pxfbdn8yd"
                      *       }
                      *     }
                      */
@@ -11867,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-aa58-71ad-816d-e2953f71dc9f",
+                     *         "id": "01a2224e-aa10-744d-8204-c3035c4ed625",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/r_HNuXgKRJNhIGBXU80MYg/a-01a221c4-aa58-71ad-816d-e2953f71dc9f/captions.vtt",
-                     *         "trackId": "01a221c4-aa58-71ad-816d-e2953f71dc9f",
+                     *         "url": "https://feed.example.org/media/UqWiINLZN7hEVxeJNS1Feg/a-01a2224e-aa10-744d-8204-c3035c4ed625/captions.vtt",
+                     *         "trackId": "01a2224e-aa10-744d-8204-c3035c4ed625",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T10:47:46.530Z"
+                     *         "createdAt": "2026-11-28T13:18:30.431Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ajjey6sm2s0cnjdjk7v"
+                     *         "requestId": "req_01m8h4xag6e71ttv6wa5h4cjym"
                      *       }
                      *     }
                      */
@@ -11948,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-aa72-7684-b921-8f2389d5a611",
+                     *         "id": "01a2224e-aa45-752e-bfbb-187b24625760",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9akze2s9smc98y4522qp"
+                     *         "requestId": "req_01m8h4xak0ej799p4hsch75d8f"
                      *       }
                      *     }
                      */
@@ -12031,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
+                     *         "id": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12046,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12083,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T10:47:46.568Z",
-                     *         "updatedAt": "2026-11-28T10:47:46.863Z"
+                     *         "createdAt": "2026-11-28T13:18:30.524Z",
+                     *         "updatedAt": "2026-11-28T13:18:31.108Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9amxe23a8dy67kbzk7x4"
+                     *         "requestId": "req_01m8h4xan5ekrspdrd00stbqqf"
                      *       }
                      *     }
                      */
@@ -12157,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-abb3-7613-87c8-449738c0b340",
+                     *         "id": "01a2224e-acca-715f-b39c-220d948174cf",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12196,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T10:47:46.867Z",
-                     *         "updatedAt": "2026-11-28T10:47:46.888Z"
+                     *         "createdAt": "2026-11-28T13:18:31.114Z",
+                     *         "updatedAt": "2026-11-28T13:18:31.158Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ay6ebk9pnx2n1cdnhkp"
+                     *         "requestId": "req_01m8h4xb7he729r48cqn8ydx6x"
                      *       }
                      *     }
                      */
@@ -12276,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a4cb-77e9-a087-4e37aee50397",
-                     *         "imageUrl": "https://feed.example.org/media/exJembbKvLO-q-H62r8Wyg/a-01a221c4-a4cb-77e9-a087-4e37aee50397/large.jpg",
+                     *         "id": "01a2224e-9e26-71f6-bb6f-f91ec57d3cce",
+                     *         "imageUrl": "https://feed.example.org/media/S-Z6Zq37AwByNf4NdL1mqA/a-01a2224e-9e26-71f6-bb6f-f91ec57d3cce/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T10:47:45.132Z"
+                     *         "createdAt": "2026-11-28T13:18:27.414Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98w8e4yt3rjewy3cq1g4"
+                     *         "requestId": "req_01m8h4x6m9e8bbxp7wkv45htqq"
                      *       }
                      *     }
                      */
@@ -12354,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a917-7304-a5d0-ce0eed0f3493",
+                     *         "id": "01a2224e-a7b1-76ab-a4f1-f15cbb4b090a",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9aj3egnbc7gv3nzb0ecr"
+                     *         "requestId": "req_01m8h4xaf6ekcby822ap0swfwd"
                      *       }
                      *     }
                      */
@@ -12400,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a221c4-a7c6-739e-8689-393e2231edd9",
-                 *         "01a221c4-a685-726c-a226-0f728f3af8bf"
+                 *         "01a2224e-a522-70c1-bf7b-9bc1468e07bb",
+                 *         "01a2224e-a170-77df-87c8-189194a03e27"
                  *       ]
                  *     }
                  */
@@ -12443,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a221c4-a7c6-739e-8689-393e2231edd9",
-                     *           "imageUrl": "https://feed.example.org/media/Ye7ejF_gultgP-oDYH_xeQ/a-01a221c4-a7c6-739e-8689-393e2231edd9/large.jpg",
+                     *           "id": "01a2224e-a522-70c1-bf7b-9bc1468e07bb",
+                     *           "imageUrl": "https://feed.example.org/media/K18I8H6Y4h3JVvhNqbGYeg/a-01a2224e-a522-70c1-bf7b-9bc1468e07bb/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T10:47:45.889Z"
+                     *           "createdAt": "2026-11-28T13:18:29.183Z"
                      *         },
                      *         {
-                     *           "id": "01a221c4-a685-726c-a226-0f728f3af8bf",
-                     *           "imageUrl": "https://feed.example.org/media/Ye7ejF_gultgP-oDYH_xeQ/a-01a221c4-a685-726c-a226-0f728f3af8bf/large.jpg",
+                     *           "id": "01a2224e-a170-77df-87c8-189194a03e27",
+                     *           "imageUrl": "https://feed.example.org/media/K18I8H6Y4h3JVvhNqbGYeg/a-01a2224e-a170-77df-87c8-189194a03e27/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T10:47:45.566Z"
+                     *           "createdAt": "2026-11-28T13:18:28.229Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw99z5ejpt7ncvt4pvy13n"
+                     *         "requestId": "req_01m8h4x9a8ed4bb1v4tq46b5wn"
                      *       }
                      *     }
                      */
@@ -12528,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjDjhXYqOGJIru6vB62F-KgpFSXQ/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjmCyYfP2D7VwlKiOrchWvAzAx0w/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12536,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T16:47:44.215Z",
+                     *         "expiresAt": "2026-11-28T19:18:25.176Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98apejha1p3jmehaeg6z"
+                     *         "requestId": "req_01m8h4x5cken4rpeqhq5ckdqb3"
                      *       }
                      *     }
                      */
@@ -12629,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a1aa-74eb-9299-f4f029aad31d",
+                     *         "id": "01a2224e-969e-77b0-9a28-71e28498e59b",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12668,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T10:47:44.298Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.327Z"
+                     *         "createdAt": "2026-11-28T13:18:25.438Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.461Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98e5e4c8c0e6eae0vkq6"
+                     *         "requestId": "req_01m8h4x5nket8aekgz0amtsef5"
                      *       }
                      *     }
                      */
@@ -12737,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a1f4-757c-b2cf-0503eee376dd",
+                     *         "id": "01a2224e-9700-747d-9b90-ef431d2c9489",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12776,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T10:47:44.375Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.424Z"
+                     *         "createdAt": "2026-11-28T13:18:25.537Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.635Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98h4exev9e5czjz0nh8p"
+                     *         "requestId": "req_01m8h4x5tseg0rzzwzxmhv93je"
                      *       }
                      *     }
                      */
@@ -12847,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g3sej9tz9s78aa50vt8"
+                     *         "requestId": "req_01m8h4xkk7e8pvd41fahfm1s9h"
                      *       }
                      *     }
                      */
@@ -12910,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a221c4-a31e-72ae-831a-c46aa01b50d6",
-                     *           "contentId": "01a221c4-a2ef-75b7-bcc6-786d76593364",
+                     *           "id": "01a2224e-99c2-7555-b198-f842c3a6666a",
+                     *           "contentId": "01a2224e-9940-77c2-ab48-acc79d55632d",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a221c4-a31e-72ae-831a-c84c2038d528",
-                     *           "contentId": "01a221c4-a2f0-7636-a0d5-a2f56ad0b4d7",
+                     *           "id": "01a2224e-99c2-7555-b198-ff5c12c307f7",
+                     *           "contentId": "01a2224e-994b-761d-8979-7d1773d4327d",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98s4ek8ra4xrg234kc9j"
+                     *         "requestId": "req_01m8h4x6eher5v3c7qge3m531m"
                      *       }
                      *     }
                      */
@@ -12965,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a221c4-a32c-7653-b2ad-beb72c0f9257",
-                 *         "01a221c4-a32d-755b-a052-6fd71036cee2"
+                 *         "01a2224e-99ef-728b-bae3-838e4826b545",
+                 *         "01a2224e-99f0-74bf-8bed-b8bd53292aab"
                  *       ]
                  *     }
                  */
@@ -13012,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a221c4-a357-7785-8b71-b1abd381c565",
-                     *           "contentId": "01a221c4-a32c-7653-b2ad-beb72c0f9257",
+                     *           "id": "01a2224e-9a5b-7346-b503-11f0454d8dec",
+                     *           "contentId": "01a2224e-99ef-728b-bae3-838e4826b545",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a221c4-a357-7785-8b71-b73bd158274c",
-                     *           "contentId": "01a221c4-a32d-755b-a052-6fd71036cee2",
+                     *           "id": "01a2224e-9a5b-7346-b503-152f77252950",
+                     *           "contentId": "01a2224e-99f0-74bf-8bed-b8bd53292aab",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98tjekwb9t5nhwnvnxak"
+                     *         "requestId": "req_01m8h4x6jkej3vke4yqk79vav4"
                      *       }
                      *     }
                      */
@@ -13100,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a2d5-74cb-b481-fed98e5f3bd6",
+                     *         "id": "01a2224e-98ff-733b-8030-b357cae9b7d3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98ptemh9w6dfr1zatcwt"
+                     *         "requestId": "req_01m8h4x68geqg81d9vktp015bc"
                      *       }
                      *     }
                      */
@@ -13146,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a221c4-a289-735c-a20e-0e1b330d12df",
-                 *         "01a221c4-a289-735c-a20e-0bdcc02643bd"
+                 *         "01a2224e-9844-7764-b3ec-2b7b4e02c0b6",
+                 *         "01a2224e-9844-7764-b3ec-24f04bf68911"
                  *       ]
                  *     }
                  */
@@ -13189,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a221c4-a289-735c-a20e-0e1b330d12df",
-                     *           "contentId": "01a221c4-a259-77a0-a51d-6c639c8bdd1e",
+                     *           "id": "01a2224e-9844-7764-b3ec-2b7b4e02c0b6",
+                     *           "contentId": "01a2224e-97e1-773d-9890-50cfd188c7a6",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a221c4-a289-735c-a20e-0bdcc02643bd",
-                     *           "contentId": "01a221c4-a25a-730d-86ea-21cdb37ce7f9",
+                     *           "id": "01a2224e-9844-7764-b3ec-24f04bf68911",
+                     *           "contentId": "01a2224e-97da-7137-911a-925cadf3291b",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98mje1babpbzrhpa66q2"
+                     *         "requestId": "req_01m8h4x62veb39bmhq0ke4h181"
                      *       }
                      *     }
                      */
@@ -13247,8 +13247,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a221c4-abe5-7745-84b3-12ef4482d6d8",
-                 *         "01a221c4-abe4-758b-b9c1-695b012cc6e8"
+                 *         "01a2224e-ad2e-7762-8b45-b23c2acabf83",
+                 *         "01a2224e-ad31-722d-a41a-e416b2b250bb"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13297,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a221c4-abe5-7745-84b3-12ef4482d6d8",
+                     *             "id": "01a2224e-ad2e-7762-8b45-b23c2acabf83",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a221c4-abe4-758b-b9c1-695b012cc6e8",
+                     *             "id": "01a2224e-ad31-722d-a41a-e416b2b250bb",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13319,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9b08enyac7v890nk2mb5"
+                     *         "requestId": "req_01m8h4xba0ex4v0h60xttzc3da"
                      *       }
                      *     }
                      */
@@ -13408,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8gw9b20edvt6rkq4h8w7c9j",
+                     *           "jobId": "job_01m8h4xbd7evct9cf7zd5wkphz",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T10:47:47.007Z",
+                     *           "createdAt": "2026-11-28T13:18:31.334Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13425,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9b29etnsbg8mn5vrv8sb",
+                     *         "requestId": "req_01m8h4xbdneq59ngwtyx01vhtt",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13613,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gw9b20edvt6rkq4h8w7c9j",
+                     *         "jobId": "job_01m8h4xbd7evct9cf7zd5wkphz",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T10:47:47.007Z"
+                     *         "createdAt": "2026-11-28T13:18:31.334Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9b1nebysz78phs6nfmfw"
+                     *         "requestId": "req_01m8h4xbceeesbbhsbccj3s1ph"
                      *       }
                      *     }
                      */
@@ -13698,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gw9crxe2tr8z2a7x1x8rnx",
+                     *         "jobId": "job_01m8h4xedge0ma5pvyh29dq9qs",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T10:47:48.765Z",
-                     *         "completedAt": "2026-11-28T10:47:48.785Z"
+                     *         "createdAt": "2026-11-28T13:18:34.415Z",
+                     *         "completedAt": "2026-11-28T13:18:34.452Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cswe9hb00nnay6142en"
+                     *         "requestId": "req_01m8h4xeezeaevjdbm3abfn73q"
                      *       }
                      *     }
                      */
@@ -13773,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8gw9cpeegn9j4kcm2qzsskt",
+                     *         "jobId": "job_01m8h4xeb1ex093my7pytazrb2",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T10:47:48.685Z",
-                     *         "completedAt": "2026-11-28T10:47:48.740Z"
+                     *         "createdAt": "2026-11-28T13:18:34.336Z",
+                     *         "completedAt": "2026-11-28T13:18:34.390Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cr0em7vqb5ryq0fx4dp"
+                     *         "requestId": "req_01m8h4xecgex9vqbt9r75jt11w"
                      *       }
                      *     }
                      */
@@ -13851,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ctje4vrnebnywyhcygk",
+                     *         "requestId": "req_01m8h4xefzetv9qgx7e7v4b81v",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13899,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a221c4-ac17-71d0-8aa0-1a6e10db59dc",
-                 *         "01a221c4-ac16-72c3-9f47-51ac11f093cf"
+                 *         "01a2224e-ad51-73d3-a9eb-c588efc4e271",
+                 *         "01a2224e-ad54-7464-8256-6cde57b43d48"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13953,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a221c4-ac17-71d0-8aa0-1a6e10db59dc",
+                     *             "id": "01a2224e-ad51-73d3-a9eb-c588efc4e271",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a221c4-ac16-72c3-9f47-51ac11f093cf",
+                     *             "id": "01a2224e-ad54-7464-8256-6cde57b43d48",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13979,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9b0wet592pw4ktfpwcfh"
+                     *         "requestId": "req_01m8h4xbb2e50tgq679sdaffj9"
                      *       }
                      *     }
                      */
@@ -14037,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a221c4-abcb-717f-bcdd-532bc3258bbe",
+                 *           "id": "01a2224e-ad02-7566-9893-0f8eea5cab3c",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a221c4-abcd-70aa-a4c4-dda7353fab7a",
+                 *           "id": "01a2224e-acff-77d5-a753-82fb0406bafb",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14111,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a221c4-abcb-717f-bcdd-532bc3258bbe",
+                     *             "id": "01a2224e-ad02-7566-9893-0f8eea5cab3c",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a221c4-abcd-70aa-a4c4-dda7353fab7a",
+                     *             "id": "01a2224e-acff-77d5-a753-82fb0406bafb",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14133,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ayje2nshhkfmd8tytf0"
+                     *         "requestId": "req_01m8h4xb8dek9t3x2npx82ca82"
                      *       }
                      *     }
                      */
@@ -14191,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a221c4-ac27-760c-a317-74800c89fa75",
-                 *         "01a221c4-ac28-7107-9b08-bc07697c3bab"
+                 *         "01a2224e-ad73-76fb-b822-1a7fbd798fc7",
+                 *         "01a2224e-ad75-755d-b558-753a6b04c7e0"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14238,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a221c4-ac27-760c-a317-74800c89fa75",
+                     *             "id": "01a2224e-ad73-76fb-b822-1a7fbd798fc7",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a221c4-ac28-7107-9b08-bc07697c3bab",
+                     *             "id": "01a2224e-ad75-755d-b558-753a6b04c7e0",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14260,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9b1dembvzsy7xmj813h8"
+                     *         "requestId": "req_01m8h4xbbze4caaj7cd7b7z6zq"
                      *       }
                      *     }
                      */
@@ -14415,7 +14415,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98hjent8d4eaepychr4t"
+                     *         "requestId": "req_01m8h4x5vjea1asfaf1cx14pk6"
                      *       }
                      *     }
                      */
@@ -14561,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a1cb-7278-9ee6-7dbfe936bb53",
+                     *         "id": "01a2224e-96bc-71a7-8a5f-c5448b8fa25e",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14600,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T10:47:44.332Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.332Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/JRYFn5XHovBXOxAlIGEkJCTmbXa2yBhS",
+                     *         "createdAt": "2026-11-28T13:18:25.469Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.469Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/TOlC1ZP-ztll9K984ankIvZfinb13MRH",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T10:47:44.332Z"
+                     *         "uploadExpiresAt": "2026-11-29T13:18:25.469Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98ebe9w9xsks75p8k7jw"
+                     *         "requestId": "req_01m8h4x5nwe6krmqy23q5ah79h"
                      *       }
                      *     }
                      */
@@ -14755,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8gw9favefpbpktqn9ztzjz3",
-                     *           "webhookId": "whk_01m8gw9fame2nvb72kse2k20r4",
+                     *           "id": "efw_01m8h4xj7zeajvrasfh952y9ha",
+                     *           "webhookId": "whk_01m8h4xj7dezdbessy9750gsn6",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T10:47:51.388Z"
+                     *           "createdAt": "2026-11-28T13:18:38.336Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8gw9fb5ecws8da5yj6ent1w",
-                     *           "webhookId": "whk_01m8gw9fb0ejf83ad9yg5bsswh",
+                     *           "id": "efw_01m8h4xj8ke5ftzdh3ekptz831",
+                     *           "webhookId": "whk_01m8h4xj8aeg3rcsmgp50m92ng",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T10:47:51.398Z"
+                     *           "createdAt": "2026-11-28T13:18:38.356Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fb8e8v9yfarbzrpjmkk",
+                     *         "requestId": "req_01m8h4xj8rev5vryh9n73x38cf",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14817,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8gw9fame2nvb72kse2k20r4",
+                 *       "webhookId": "whk_01m8h4xj7dezdbessy9750gsn6",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14869,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8gw9favefpbpktqn9ztzjz3",
-                     *         "webhookId": "whk_01m8gw9fame2nvb72kse2k20r4",
+                     *         "id": "efw_01m8h4xj7zeajvrasfh952y9ha",
+                     *         "webhookId": "whk_01m8h4xj7dezdbessy9750gsn6",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T10:47:51.388Z"
+                     *         "createdAt": "2026-11-28T13:18:38.336Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9faqe3tazn8rz9j46j9g"
+                     *         "requestId": "req_01m8h4xj7mengrykfskd4mxew5"
                      *       }
                      *     }
                      */
@@ -14949,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8gw9fbje05tg6rw0tsh8sn9",
+                     *         "id": "efw_01m8h4xj9ce84rbsfmwwxadsmv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fbpe3wb1zpcxrjs6sr0"
+                     *         "requestId": "req_01m8h4xj9geepbq206pjdr81k9"
                      *       }
                      *     }
                      */
@@ -14997,12 +14997,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a221c4-b6d3-77fe-b249-0453ceacd685",
-                 *       "eventId": "01a221c4-b6d6-760e-87c0-81d5cd4c2de6",
+                 *       "contentId": "01a2224e-bf99-77dc-b636-2fb2a30c080a",
+                 *       "eventId": "01a2224e-bfa1-765d-8a5b-e7be5404e91c",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T10:47:49.719Z",
+                 *       "timestamp": "2026-11-28T13:18:35.937Z",
                  *       "data": {}
                  *     }
                  */
@@ -15093,10 +15093,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a221c4-b6d6-760e-87c0-81d5cd4c2de6"
+                     *         "eventId": "01a2224e-bfa1-765d-8a5b-e7be5404e91c"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dpqej0s4yenbpq2zrzx"
+                     *         "requestId": "req_01m8h4xfx2ejetdny8x5bfsyje"
                      *       }
                      *     }
                      */
@@ -15155,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a221c4-b70c-7368-b267-ba79059cda3e",
-                 *           "eventId": "01a221c4-b727-77dd-8b74-2886eec0e715",
+                 *           "contentId": "01a2224e-bfb8-77db-b5e4-22e2bd5fe49a",
+                 *           "eventId": "01a2224e-bfe7-71e5-8f3a-131022ec75df",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T10:47:49.799Z",
+                 *           "timestamp": "2026-11-28T13:18:36.007Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a221c4-b727-77dd-8b74-2fa836bee124",
+                 *           "eventId": "01a2224e-bfe7-71e5-8f3a-17b30185e055",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T10:47:49.799Z",
+                 *           "timestamp": "2026-11-28T13:18:36.007Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15274,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a221c4-b727-77dd-8b74-2fa836bee124",
+                     *             "eventId": "01a2224e-bfe7-71e5-8f3a-17b30185e055",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no content item with this id"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ds9edetmcd2f1n7g85d"
+                     *         "requestId": "req_01m8h4xfzpet3t5rdfsdvqngny"
                      *       }
                      *     }
                      */
@@ -15433,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8gw9e6aed1ayymhex0mmsm4",
+                     *           "id": "exp_01m8h4xgm7ef4bwawrrnxdparh",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15465,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T10:47:50.273Z",
+                     *           "startedAt": "2026-11-28T13:18:36.701Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T10:47:50.215Z"
+                     *           "createdAt": "2026-11-28T13:18:36.675Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e8fetqtgjcst0jz4vq6",
+                     *         "requestId": "req_01m8h4xgnaerdrsnaqj5sqvfzv",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15683,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9e8se1danmgr0wptbx83",
+                     *         "id": "exp_01m8h4xgnse8taqrywz3rahhv2",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15731,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.295Z",
+                     *         "createdAt": "2026-11-28T13:18:36.725Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e8pe8pvp6yytg9ec91g"
+                     *         "requestId": "req_01m8h4xgnketnabn3tc0pncp8b"
                      *       }
                      *     }
                      */
@@ -15854,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9e92e4m8ywzh5f3qxbz8",
+                     *         "id": "exp_01m8h4xgphe7bbjm4hdref390d",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15892,12 +15892,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T10:47:50.320Z",
+                     *         "startedAt": "2026-11-28T13:18:36.780Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.305Z",
+                     *         "createdAt": "2026-11-28T13:18:36.744Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15907,7 +15907,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e9weamr4mf1v1nebgkt"
+                     *         "requestId": "req_01m8h4xgrae1hbxk4bjjntac9y"
                      *       }
                      *     }
                      */
@@ -16027,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9eb9ezxag4rgsvgda1c6",
+                     *         "id": "exp_01m8h4xgtje488z13ents2mgs9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ebfejtv88k1hkgp61t8"
+                     *         "requestId": "req_01m8h4xgtseextqkxnanc224kc"
                      *       }
                      *     }
                      */
@@ -16170,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9ea4e8ybgmzp40v1n1dp",
+                     *         "id": "exp_01m8h4xgrtehvvjg85j6x34ps3",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16211,7 +16211,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.339Z",
+                     *         "createdAt": "2026-11-28T13:18:36.825Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16221,7 +16221,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ea9e3cscsfchgmzvz51"
+                     *         "requestId": "req_01m8h4xgs1ewabrbkrxhds6dcy"
                      *       }
                      *     }
                      */
@@ -16349,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9emge0ety5r6mzs0v124",
+                     *         "requestId": "req_01m8h4xh6jewg9da7ame8rfsf7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16444,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9ekxe25r59vee7gxbpdj",
+                     *         "id": "exp_01m8h4xh5wehybyghesx3e64ff",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16485,7 +16485,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.651Z",
+                     *         "createdAt": "2026-11-28T13:18:37.236Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16495,7 +16495,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ekrew0a3azfhys8yp74"
+                     *         "requestId": "req_01m8h4xh5hemj9x1jwdbhewks9"
                      *       }
                      *     }
                      */
@@ -16620,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T10:47:50.693Z",
+                     *           "decidedAt": "2026-11-28T13:18:37.287Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T10:47:50.684Z",
+                     *           "decidedAt": "2026-11-28T13:18:37.277Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16641,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9en9eg3r3p1ef3w3kszk",
+                     *         "requestId": "req_01m8h4xh7cey09sp47q9v0mt8b",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16740,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T10:47:50.726Z",
+                     *         "decidedAt": "2026-11-28T13:18:37.352Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *           "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ep1ebytpmya7g07r2b5"
+                     *         "requestId": "req_01m8h4xh93ex5txsrrp07kbzgc"
                      *       }
                      *     }
                      */
@@ -16851,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9egrek5r9dx1xjamww0x",
+                     *         "id": "exp_01m8h4xh1se45rv65m31fvrke9",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16887,12 +16887,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T10:47:50.560Z",
+                     *         "startedAt": "2026-11-28T13:18:37.123Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T10:47:50.571Z",
+                     *         "pausedAt": "2026-11-28T13:18:37.138Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.549Z",
+                     *         "createdAt": "2026-11-28T13:18:37.112Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16902,7 +16902,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9eh5e34bxhvcxepn4e99"
+                     *         "requestId": "req_01m8h4xh2ce6ba3pb3w011z695"
                      *       }
                      *     }
                      */
@@ -17028,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8gw9eprex0ajst206kenmcg",
+                     *         "experimentId": "exp_01m8h4xh9temv9txqc5whwk506",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T10:47:50.752Z"
+                     *           "startedAt": "2026-11-28T13:18:37.377Z"
                      *         },
-                     *         "asOf": "2026-11-28T10:47:50.763Z",
+                     *         "asOf": "2026-11-28T13:18:37.389Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17135,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9eq8e44be135mzww8rat"
+                     *         "requestId": "req_01m8h4xha9e6ybbz045sc2w1e3"
                      *       }
                      *     }
                      */
@@ -17338,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9ehjesg920h1thffe8rx",
+                     *         "id": "exp_01m8h4xh2we53vw1zcxcmyasmn",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17374,12 +17374,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T10:47:50.584Z",
+                     *         "startedAt": "2026-11-28T13:18:37.158Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.578Z",
+                     *         "createdAt": "2026-11-28T13:18:37.147Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17389,7 +17389,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ej5e1b8zf6n6c3wgvm8"
+                     *         "requestId": "req_01m8h4xh3wegar78ye99e839rr"
                      *       }
                      *     }
                      */
@@ -17524,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9eeee14tskrcgaq19t4q",
+                     *         "id": "exp_01m8h4xgz0eb59rdkmq0b9q4yq",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T10:47:50.535Z"
+                     *         "rolledOutAt": "2026-11-28T13:18:37.098Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9efre2yr8ck6wdp2n10w"
+                     *         "requestId": "req_01m8h4xh0ter6r3zvy9qmsrm8h"
                      *       }
                      *     }
                      */
@@ -17609,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8gw9es2etg9q4rc733rx5gv",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8gw9es2etg9q4rc733rx5gv/UY0qPBPz9rzSdL2z52IxwqHHUPtZYFc8",
-                     *           "createdAt": "2026-11-28T10:47:50.819Z",
-                     *           "expiresAt": "2026-12-28T10:47:50.819Z"
+                     *           "id": "shr_01m8h4xhdeeebsznvm007twna7",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h4xhdeeebsznvm007twna7/kazQtNPvYAjikRAu8y-j6WxqsvwKi7fA",
+                     *           "createdAt": "2026-11-28T13:18:37.487Z",
+                     *           "expiresAt": "2026-12-28T13:18:37.487Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9es6ejsbgt384gy0mr3p",
+                     *         "requestId": "req_01m8h4xhdmeg19wmznr0da343x",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17698,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8gw9esyef7s9xt9nstke0v1",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8gw9esyef7s9xt9nstke0v1/3NwjFHFcKToNAsHhePzX9OUvK5m68hRL",
-                     *         "createdAt": "2026-11-28T10:47:50.847Z",
-                     *         "expiresAt": "2026-12-05T10:47:50.847Z"
+                     *         "id": "shr_01m8h4xhese6saq92pxxtjhn1v",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h4xhese6saq92pxxtjhn1v/WGtDF9P9NAS3xcafX5BP_iV74gcxD6Xf",
+                     *         "createdAt": "2026-11-28T13:18:37.529Z",
+                     *         "expiresAt": "2026-12-05T13:18:37.529Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9esvea79d7rtv6pgqmvs"
+                     *         "requestId": "req_01m8h4xheqerere4bjnmneba1g"
                      *       }
                      *     }
                      */
@@ -17775,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8gw9evteevv442612e5t5bb",
+                     *         "id": "shr_01m8h4xhfqevhr46whw7tbzsxn",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9evyeyk8swqc07fjzf9z"
+                     *         "requestId": "req_01m8h4xhfve6j9q8ehb3k8t713"
                      *       }
                      *     }
                      */
@@ -17850,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9ebwe3trxgs2jn84sdhq",
+                     *         "id": "exp_01m8h4xgvpe47aq14gz1h5njbe",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T10:47:50.404Z"
+                     *         "startedAt": "2026-11-28T13:18:36.929Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ec0e02t9z7fqhhy7xsq"
+                     *         "requestId": "req_01m8h4xgvwe2da5f1jb6nd5eef"
                      *       }
                      *     }
                      */
@@ -17946,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9ecke0191t4kwxg2wvt1",
+                     *         "id": "exp_01m8h4xgwdeyc90d9yffbg426d",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T10:47:50.457Z",
+                     *         "stoppedAt": "2026-11-28T13:18:36.981Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9edgewe957cfcrqgcfcd"
+                     *         "requestId": "req_01m8h4xgx3e9ms2c1mzx7qft6q"
                      *       }
                      *     }
                      */
@@ -18049,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8gw9ejfedc841n9fb9rbv8h",
+                     *         "id": "exp_01m8h4xh4be7nbmfgt32zkdtjn",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18085,12 +18085,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T10:47:50.615Z",
+                     *         "startedAt": "2026-11-28T13:18:37.203Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T10:47:50.606Z",
+                     *         "createdAt": "2026-11-28T13:18:37.193Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18100,7 +18100,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ek3er4vvq86h7hmpwg6"
+                     *         "requestId": "req_01m8h4xh4tefmvsrsb7hqdw81r"
                      *       }
                      *     }
                      */
@@ -18221,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9epbebnsd1g9d2edxbf0"
+                     *         "requestId": "req_01m8h4xh9dennb0m95h4wejdb6"
                      *       }
                      *     }
                      */
@@ -18298,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T10:47:50.737Z"
+                     *         "updatedAt": "2026-11-28T13:18:37.363Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9epeet5v3bcsqv8qq2n1"
+                     *         "requestId": "req_01m8h4xh9gessa3d5aaxq2k8zx"
                      *       }
                      *     }
                      */
@@ -18415,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9eqwek0vxebddjs9decp"
+                     *         "requestId": "req_01m8h4xhatesna090vr9kc5czv"
                      *       }
                      *     }
                      */
@@ -18502,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8gw9fevests9wxmsym7q5r7",
+                     *           "id": "dex_01m8h4xjekec0r7s8bm129b5c5",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18517,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T10:47:51.513Z",
+                     *           "createdAt": "2026-11-28T13:18:38.545Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ff0esarxwhjf5z93xfq",
+                     *         "requestId": "req_01m8h4xjesebkrh79t56q20g9g",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18651,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gw9fevests9wxmsym7q5r7",
+                     *         "id": "dex_01m8h4xjekec0r7s8bm129b5c5",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18666,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T10:47:51.513Z",
+                     *         "createdAt": "2026-11-28T13:18:38.545Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fejez69qrpks2e0rrdk"
+                     *         "requestId": "req_01m8h4xjeaewevsfm9m2zztn3w"
                      *       }
                      *     }
                      */
@@ -18737,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gw9fhve2kvhbbkhg8aqp7v",
+                     *         "id": "dex_01m8h4xjk9e30t6r5vwt8a67cw",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18752,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T10:47:51.609Z",
+                     *         "createdAt": "2026-11-28T13:18:38.689Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fj0eb4bsb9ngmx1nqy8"
+                     *         "requestId": "req_01m8h4xjmdeha9jfbbd8b93wm7"
                      *       }
                      *     }
                      */
@@ -18822,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gw9fhheqxa75sxhbr3egfy",
+                     *         "id": "dex_01m8h4xjjked98a2j1m8a2wyn8",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fhmeeg9efnkmf8mj9ej"
+                     *         "requestId": "req_01m8h4xjjre0v9zm0z2stsxw8a"
                      *       }
                      *     }
                      */
@@ -18894,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8gw9ff6ez19ssprzgq0qemq",
+                     *         "id": "dex_01m8h4xjfcew58yzzg7ktm97sq",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18909,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T10:47:51.525Z",
-                     *         "completedAt": "2026-11-28T10:47:51.596Z",
+                     *         "createdAt": "2026-11-28T13:18:38.568Z",
+                     *         "completedAt": "2026-11-28T13:18:38.662Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fhbearthyayh1nsnafa"
+                     *         "requestId": "req_01m8h4xjj5ekpbynwvn5p77j55"
                      *       }
                      *     }
                      */
@@ -18975,12 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8gw9fqhemetbgx2x8mt8446",
+                     *           "id": "dxd_01m8h4xk2eee38kgjgk5nxgm9d",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39811",
+                     *           "endpoint": "https://127.0.0.1:39299",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18992,17 +18992,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T10:47:51.770Z",
+                     *           "nextPushAt": "2026-11-28T13:18:39.172Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T10:47:51.770Z"
+                     *           "createdAt": "2026-11-28T13:18:39.172Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8gw9ftcepgrrjm4nwe7jmr2",
+                     *           "id": "dxd_01m8h4xk34ee6trsxv07me9ep5",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39811",
+                     *           "endpoint": "https://127.0.0.1:39299",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19014,13 +19014,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T10:47:51.852Z",
+                     *           "nextPushAt": "2026-11-28T13:18:39.198Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T10:47:51.852Z"
+                     *           "createdAt": "2026-11-28T13:18:39.198Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ftgeb8v4dmz4nv6sw27"
+                     *         "requestId": "req_01m8h4xk38e12b5z72213b101s"
                      *       }
                      *     }
                      */
@@ -19056,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:39811",
+                 *       "endpoint": "https://127.0.0.1:39299",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19070,7 +19070,7 @@ export interface operations {
                     /** @example acme-lake */
                     bucket: string;
                     /**
-                     * @description Of the pages. Default: zstd.
+                     * @description Compression of the pages. Default: zstd.
                      * @enum {string}
                      */
                     compression?: "none" | "gzip" | "zstd";
@@ -19159,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8gw9fqhemetbgx2x8mt8446",
+                     *         "id": "dxd_01m8h4xk2eee38kgjgk5nxgm9d",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:39811",
+                     *         "endpoint": "https://127.0.0.1:39299",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19176,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T10:47:51.770Z",
+                     *         "nextPushAt": "2026-11-28T13:18:39.172Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T10:47:51.770Z"
+                     *         "createdAt": "2026-11-28T13:18:39.172Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fjved4ajd7ba12eqmc5"
+                     *         "requestId": "req_01m8h4xjxdefst4xw82kba1hra"
                      *       }
                      *     }
                      */
@@ -19250,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8gw9ftwen8vatvjckwmxhjm",
+                     *         "id": "dxd_01m8h4xk3mecest1m3zmxm3nyq",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ftyehwbtctgttpq3n68"
+                     *         "requestId": "req_01m8h4xk3revpvn9y87tgp12mz"
                      *       }
                      *     }
                      */
@@ -19318,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8gw9fj8ecnvqw9228fp6gs9",
+                     *           "id": "dxs_01m8h4xjqfev19wmdhgkh88vvb",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19327,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T10:47:51.622Z"
+                     *           "createdAt": "2026-11-28T13:18:38.795Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8gw9fjdekp929b7s7xyewc9",
+                     *           "id": "dxs_01m8h4xjvzeme8v8fs9a3ehjgj",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19339,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T10:47:51.628Z"
+                     *           "createdAt": "2026-11-28T13:18:38.879Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fjhe9x9csnf1fp6j5bz"
+                     *         "requestId": "req_01m8h4xjwhem487s5wkkfzpt9n"
                      *       }
                      *     }
                      */
@@ -19465,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8gw9fj8ecnvqw9228fp6gs9",
+                     *         "id": "dxs_01m8h4xjqfev19wmdhgkh88vvb",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19474,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T10:47:51.622Z"
+                     *         "createdAt": "2026-11-28T13:18:38.795Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fj2ekyv412b35cr1928"
+                     *         "requestId": "req_01m8h4xjn6evtv5zv3m9g5f97z"
                      *       }
                      *     }
                      */
@@ -19546,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8gw9fjnehqt0x89qrzsk26n",
+                     *         "id": "dxs_01m8h4xjx1eb2r4fnp5vzegk6k",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fjrea6bh52x18j0d6s2"
+                     *         "requestId": "req_01m8h4xjx9e39bmns1a22c004w"
                      *       }
                      *     }
                      */
@@ -19655,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fj1edjvkwag940c0esv"
+                     *         "requestId": "req_01m8h4xjn3e3xahkbxj3gyt442"
                      *       }
                      *     }
                      */
@@ -19738,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a221c4-abb3-7613-87c8-449738c0b340",
+                     *           "id": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19753,99 +19753,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-28T10:47:46.867Z",
-                     *           "updatedAt": "2026-11-28T10:47:46.888Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249895132841028,
-                     *             "signals": {
-                     *               "recency": 0.9999580531364111,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24998951328410277,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/cZ7m5BfRi7GSaZj7hl6sDA/a-01a221c4-aba1-76a1-a698-c3c86401ad1a/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -19868,8 +19787,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T10:47:46.568Z",
-                     *           "updatedAt": "2026-11-28T10:47:46.863Z",
+                     *           "createdAt": "2026-11-28T13:18:30.524Z",
+                     *           "updatedAt": "2026-11-28T13:18:31.108Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19881,9 +19800,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249889136253503,
+                     *             "score": 0.6249818916798487,
                      *             "signals": {
-                     *               "recency": 0.9999556545014007,
+                     *               "recency": 0.9999275667193946,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19899,7 +19818,96 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998891362535017,
+                     *               "recency": 0.24998189167984866,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a2224e-a55a-749e-932f-bd1a2fd24012",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/5GFDx9SfOiatdWnIAL_FtA/a-01a2224e-a9cc-761d-a1dd-a37688d58724/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a2224e-a9cc-761d-a1dd-a37688d58724",
+                     *               "imageUrl": "https://feed.example.org/media/5GFDx9SfOiatdWnIAL_FtA/a-01a2224e-a9cc-761d-a1dd-a37688d58724/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-28T13:18:30.365Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-28T13:18:29.212Z",
+                     *           "updatedAt": "2026-11-28T13:18:30.390Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249792604922221,
+                     *             "signals": {
+                     *               "recency": 0.9999170419688883,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.24997926049222208,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19914,10 +19922,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g0be2ma2hrhj78hch5f",
-                     *         "nextCursor": "AvZ0aJcdtLJG78BKOmZlZF8wMW04Z3c5ZzBlZWczYWt0eWs4Zmc1OTZtbhQFCAEBMDEACwIBAQEBAQEBAQEBAQECAQEBBAE",
+                     *         "requestId": "req_01m8h4xkcyefkacnr9zbhy0pb5",
+                     *         "nextCursor": "AovEKsw_bLRpkX4QEWZlZF8wMW04aDR4a2QzZWg3c3N6cXA1MjRmcmtqMxQFBgMCGhABAwQHAgECAQEBAQEBAgEBAQEBAQQB",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8gw9g0eeg3aktyk8fg596mn",
+                     *         "feedId": "fed_01m8h4xkd3eh7sszqp524frkj3",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19993,7 +20001,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-c02e-7585-8bb1-b00feb3485ca",
+                     *         "id": "01a2224e-cddf-7266-aef3-15fed0c1dd72",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20029,8 +20037,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T10:47:52.110Z",
-                     *         "updatedAt": "2026-11-28T10:47:52.120Z",
+                     *         "createdAt": "2026-11-28T13:18:39.583Z",
+                     *         "updatedAt": "2026-11-28T13:18:39.601Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20043,7 +20051,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g20e6zbktvadmz4brtf"
+                     *         "requestId": "req_01m8h4xkg0e0brdz090jv1b1w8"
                      *       }
                      *     }
                      */
@@ -20114,7 +20122,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g2re2wajcdggwfr87wx"
+                     *         "requestId": "req_01m8h4xkhkecdvspy8nxfza9ge"
                      *       }
                      *     }
                      */
@@ -20190,11 +20198,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T10:47:50.030Z"
+                     *           "updatedAt": "2026-11-28T13:18:36.405Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e0peaeaaneq5bbxtwq1",
+                     *         "requestId": "req_01m8h4xgccedxv9zrt4h0m2nx5",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20273,10 +20281,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T10:47:50.046Z"
+                     *         "updatedAt": "2026-11-28T13:18:36.437Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e18ecssgbn45z32mkj1"
+                     *         "requestId": "req_01m8h4xgd1ejxt1s3pdz9nevby"
                      *       }
                      *     }
                      */
@@ -20376,10 +20384,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T10:47:50.062Z"
+                     *         "updatedAt": "2026-11-28T13:18:36.455Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e1de1zrs0b2se3x8hkx"
+                     *         "requestId": "req_01m8h4xgd6e2nv1at9v7tpjtsn"
                      *       }
                      *     }
                      */
@@ -20464,7 +20472,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e22e68ata0zmp225rf8"
+                     *         "requestId": "req_01m8h4xge3ew1bbrwjxgkmprtw"
                      *       }
                      *     }
                      */
@@ -20534,11 +20542,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8gw976hevwty3m57qsjngkb",
+                     *           "id": "key_01m8h4x31wem1sbgj8zp3cg27w",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T10:47:43.050Z",
+                     *           "createdAt": "2026-11-28T13:18:22.762Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20546,11 +20554,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *           "id": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T10:47:43.050Z",
+                     *           "createdAt": "2026-11-28T13:18:22.762Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20559,7 +20567,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw986ke4wrj7s7j7fwvcpm",
+                     *         "requestId": "req_01m8h4x53gep7tw25kge87cspk",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20643,11 +20651,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gw9870esrap6s862xvth15",
+                     *         "id": "key_01m8h4x543eqg8ptv0ka5m6xzj",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T10:47:44.097Z",
+                     *         "createdAt": "2026-11-28T13:18:24.899Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20656,7 +20664,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw986ven09p02se2vhaxg1"
+                     *         "requestId": "req_01m8h4x53vef3r35tk4bp3qemr"
                      *       }
                      *     }
                      */
@@ -20725,19 +20733,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gw987reynac6h82m4g8kar",
+                     *         "id": "key_01m8h4x55jexk8pmwftcekqv1h",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T10:47:44.121Z",
+                     *         "createdAt": "2026-11-28T13:18:24.947Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T10:47:44.124Z",
+                     *         "revokedAt": "2026-11-28T13:18:24.967Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw987ve9rt6h6tnybwdy71"
+                     *         "requestId": "req_01m8h4x562etxbxj24n45hckpw"
                      *       }
                      *     }
                      */
@@ -20807,7 +20815,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9885ew1aypy00fqqfd8n",
+                     *         "requestId": "req_01m8h4x56sea2tczpgjewm54fg",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20892,21 +20900,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8gw987he0jazxebnnza3wd5",
+                     *         "id": "key_01m8h4x556ej1anjavznr67avm",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T10:47:44.110Z",
+                     *         "createdAt": "2026-11-28T13:18:24.929Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8gw9876e7a8dn4xmja2m902"
+                     *         "replaces": "key_01m8h4x54de10tgzx3wrpky9xb"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw987bexeac3bc192tk2et"
+                     *         "requestId": "req_01m8h4x54rea39236ytzs9cb72"
                      *       }
                      *     }
                      */
@@ -20977,8 +20985,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8gw9fvfet0rsfxanr8xgrw2",
-                     *           "contentId": "01a221c4-bf6c-7404-b76c-73c4570f237e",
+                     *           "id": "lst_01m8h4xk52ew5t525jkxt978sa",
+                     *           "contentId": "01a2224e-cc8b-7211-b684-b83494eabf2b",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20993,13 +21001,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T10:47:51.917Z",
+                     *           "createdAt": "2026-11-28T13:18:39.247Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fvresxvrjnr8nb1tb4n",
+                     *         "requestId": "req_01m8h4xk5cenrvfpcs0jxv4xkw",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21130,8 +21138,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gw9fvfet0rsfxanr8xgrw2",
-                     *         "contentId": "01a221c4-bf6c-7404-b76c-73c4570f237e",
+                     *         "id": "lst_01m8h4xk52ew5t525jkxt978sa",
+                     *         "contentId": "01a2224e-cc8b-7211-b684-b83494eabf2b",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21146,13 +21154,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T10:47:51.917Z",
+                     *         "createdAt": "2026-11-28T13:18:39.247Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fv3e21v1m3e51szfwwe"
+                     *         "requestId": "req_01m8h4xk3xetbak0916ca7atg0"
                      *       }
                      *     }
                      */
@@ -21290,8 +21298,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gw9fwge2291pwmy1t1x0pp",
-                     *         "contentId": "01a221c4-bf8d-75f0-8229-d2bb26faadc5",
+                     *         "id": "lst_01m8h4xk71e8tat9p0v2j7zrwp",
+                     *         "contentId": "01a2224e-ccdd-75f2-a27e-945cfbeabd96",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21306,12 +21314,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T10:47:51.949Z",
+                     *         "createdAt": "2026-11-28T13:18:39.326Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fwpe0avrckpzxbdse9j"
+                     *         "requestId": "req_01m8h4xk79enrb8008tvqyn552"
                      *       }
                      *     }
                      */
@@ -21376,11 +21384,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gw9fwxew49pcxag2y96azc",
+                     *         "id": "lst_01m8h4xk7megtab3456kj8t0ms",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fx1ejn8my9726164tn1"
+                     *         "requestId": "req_01m8h4xk7sevy8wzt2860s5txp"
                      *       }
                      *     }
                      */
@@ -21512,7 +21520,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g02er69yxh8zj6acdgz"
+                     *         "requestId": "req_01m8h4xkcdedtvmf63bywtrkgc"
                      *       }
                      *     }
                      */
@@ -21596,8 +21604,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gw9fxwezpb80qa66srr766",
-                     *         "contentId": "01a221c4-bfbb-77de-918a-ccdce95990f3",
+                     *         "id": "lst_01m8h4xk8wen3tm378w0yfveqs",
+                     *         "contentId": "01a2224e-cd1a-71cd-822c-ebeef8f3eb3c",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21612,12 +21620,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T10:47:51.995Z",
+                     *         "createdAt": "2026-11-28T13:18:39.387Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T10:47:52.003Z"
+                     *         "endedAt": "2026-11-28T13:18:39.401Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fy0e8n85g62mgkaxwy5"
+                     *         "requestId": "req_01m8h4xk92e3ytvf6ra20wcq0j"
                      *       }
                      *     }
                      */
@@ -21682,8 +21690,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gw9fydeqcb86rfgv4wfyq6",
-                     *         "contentId": "01a221c4-bfcc-77a4-ad4e-95dc7e359344",
+                     *         "id": "lst_01m8h4xk9me6xr2hxfw20eyr6e",
+                     *         "contentId": "01a2224e-cd32-76f4-be73-0c3670b4fee0",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21698,13 +21706,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T10:47:52.012Z",
+                     *         "createdAt": "2026-11-28T13:18:39.410Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fyhebtv3j8y7g9ck9z3"
+                     *         "requestId": "req_01m8h4xk9yebaspqvntn89re16"
                      *       }
                      *     }
                      */
@@ -21862,7 +21870,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8gw9fz4er5bq3p2cc4pg0tw",
+                     *         "id": "sct_01m8h4xkane1j88fkctx9e5tqp",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21870,7 +21878,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fyye0hskywp6fzbdycf"
+                     *         "requestId": "req_01m8h4xkaeej6rb3904wxmsg34"
                      *       }
                      *     }
                      */
@@ -21941,11 +21949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8gw9fzgewfte9h9bg75etcv",
+                     *         "id": "sct_01m8h4xkbfehbb2xgkdxpq0qtp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fzpew2sqgsqpfynnd96"
+                     *         "requestId": "req_01m8h4xkbse759c2cnx95n5dc6"
                      *       }
                      *     }
                      */
@@ -22011,8 +22019,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8gw9fxme4eby6j26kfpnygk",
-                     *         "contentId": "01a221c4-bfb3-76b7-8966-ae5ac0553cb3",
+                     *         "id": "lst_01m8h4xk8geczb11c1chp67gxp",
+                     *         "contentId": "01a2224e-cd0e-76cc-86a7-bcadb867b0d0",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22020,7 +22028,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fxrerfbx5r21wbsy3s6"
+                     *         "requestId": "req_01m8h4xk8ne3st72ad1073rwfk"
                      *       }
                      *     }
                      */
@@ -22100,8 +22108,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8gw9fw0e4r928hcdgmf0hkp",
-                     *           "contentId": "01a221c4-bf7e-75d0-aa31-2517544f2cef",
+                     *           "id": "lst_01m8h4xk65e8xsfr23zekydt1x",
+                     *           "contentId": "01a2224e-ccc2-7404-a9fc-bc02c21ee9af",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22110,7 +22118,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9fw6evgsp4t1eqpjedse"
+                     *         "requestId": "req_01m8h4xk6gejmr037dyn8a3as4"
                      *       }
                      *     }
                      */
@@ -22186,7 +22194,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8gw9e3ben2sp589se9dshhm",
+                     *           "id": "met_01m8h4xgf4eferscq5dmp207vz",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22197,12 +22205,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T10:47:50.124Z",
+                     *           "createdAt": "2026-11-28T13:18:36.516Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e3je12vxv0vwry0qtyr",
+                     *         "requestId": "req_01m8h4xgfceka9rsfktmarpkdh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22337,7 +22345,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8gw9e42ej287mavqwda4jwj",
+                     *         "id": "met_01m8h4xgfpehvt5w9ty5akg02b",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22354,11 +22362,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T10:47:50.147Z",
+                     *         "createdAt": "2026-11-28T13:18:36.535Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e3yetxrdykd5mf0j1v5"
+                     *         "requestId": "req_01m8h4xgfje3assd536g1w53fb"
                      *       }
                      *     }
                      */
@@ -22427,11 +22435,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8gw9e4ee5v8vqs4fhxxzkef",
+                     *         "id": "met_01m8h4xgg6e8qbqpkvah2rm8nm",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e4we4xtmr94ha285czq"
+                     *         "requestId": "req_01m8h4xgjaerwr0a4g44a04adw"
                      *       }
                      *     }
                      */
@@ -22495,7 +22503,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8gw976cevxtfdhgs1np1jee",
+                     *         "id": "org_01m8h4x31eee2an7k0kgghz3bp",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22505,7 +22513,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9865ewmb9y89wwft8w4g"
+                     *         "requestId": "req_01m8h4x52me21t0qyrd384pm67"
                      *       }
                      *     }
                      */
@@ -22584,7 +22592,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8gw976cevxtfdhgs1np1jee",
+                     *         "id": "org_01m8h4x31eee2an7k0kgghz3bp",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22594,7 +22602,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9869e61tqjpab501tjgv"
+                     *         "requestId": "req_01m8h4x52ye40rkbnjm7mnc3m5"
                      *       }
                      *     }
                      */
@@ -22664,18 +22672,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8gw9d7te9e82j720b2x93q4",
+                     *           "id": "per_01m8h4xf8meyqvsx5v6tay6vmg",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T10:47:49.245Z",
-                     *           "signedInAt": "2026-11-28T10:47:49.249Z"
+                     *           "joinedAt": "2026-11-28T13:18:35.292Z",
+                     *           "signedInAt": "2026-11-28T13:18:35.301Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d8ceb5bkd3rz4exme1m",
+                     *         "requestId": "req_01m8h4xf9qes98xa8dw7x74jdh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22744,11 +22752,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8gw9ddresc91fgmk9cwcdbq",
+                     *         "id": "per_01m8h4xff7eaqabt8pt6ywcqjk",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9de4eka878q4cbfhfzms"
+                     *         "requestId": "req_01m8h4xffjes0vpnpke897tzrw"
                      *       }
                      *     }
                      */
@@ -22833,17 +22841,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8gw9daxe39tqsqbqysd84fw",
+                     *         "id": "per_01m8h4xfcbe89a60ennz54ke8m",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T10:47:49.344Z",
-                     *         "signedInAt": "2026-11-28T10:47:49.347Z"
+                     *         "joinedAt": "2026-11-28T13:18:35.405Z",
+                     *         "signedInAt": "2026-11-28T13:18:35.411Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dbbeaqa4f5bbbryn2zt"
+                     *         "requestId": "req_01m8h4xfcwehgvp7pm1zvprd13"
                      *       }
                      *     }
                      */
@@ -22914,22 +22922,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8gw9desesy9njn9f459shpb",
+                     *           "id": "inv_01m8h4xfg2ersa4ajsnnbeyygv",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T10:47:49.466Z",
-                     *           "expiresAt": "2026-12-05T10:47:49.465Z"
+                     *           "createdAt": "2026-11-28T13:18:35.523Z",
+                     *           "expiresAt": "2026-12-05T13:18:35.522Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8gw9dehe8wagy0pnb73vqrb",
+                     *           "id": "inv_01m8h4xffve5tb8vtfcnr59pbr",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T10:47:49.458Z",
-                     *           "expiresAt": "2026-12-05T10:47:49.458Z"
+                     *           "createdAt": "2026-11-28T13:18:35.516Z",
+                     *           "expiresAt": "2026-12-05T13:18:35.516Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9df6ebfb29jzbfdvynd6",
+                     *         "requestId": "req_01m8h4xfgkej3s45kxf9x788wz",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23014,15 +23022,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8gw9dehe8wagy0pnb73vqrb",
+                     *         "id": "inv_01m8h4xffve5tb8vtfcnr59pbr",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T10:47:49.458Z",
-                     *         "expiresAt": "2026-12-05T10:47:49.458Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/ryj-jKoCTq4Ykx7d_spHsMhjlF8YOR43TLgpQdurul0"
+                     *         "createdAt": "2026-11-28T13:18:35.516Z",
+                     *         "expiresAt": "2026-12-05T13:18:35.516Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/6imUT5-LpYufyxQduy8_3wi0RUVbpqqQOnUOeLmjiHU"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dehe8wagy0h3f0th9s0"
+                     *         "requestId": "req_01m8h4xffve5tb8vt8brv2xjvy"
                      *       }
                      *     }
                      */
@@ -23091,11 +23099,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8gw9dfje2qacgxxgjh4eez1",
+                     *         "id": "inv_01m8h4xfh1eexts9xse1tt3exz",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dfserd8skd8s79gzbt4"
+                     *         "requestId": "req_01m8h4xfh7efbs4wq93qeffqnx"
                      *       }
                      *     }
                      */
@@ -23167,20 +23175,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a221c4-abe5-7745-84b3-12ef4482d6d8",
+                     *           "contentId": "01a2224e-ad31-722d-a41a-e416b2b250bb",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T10:47:46.955Z",
+                     *           "deletedAt": "2026-11-28T13:18:31.237Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a221c4-abe4-758b-b9c1-695b012cc6e8",
+                     *           "contentId": "01a2224e-ad2e-7762-8b45-b23c2acabf83",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T10:47:46.955Z",
+                     *           "deletedAt": "2026-11-28T13:18:31.237Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dwce2faj2tz10qng31x",
+                     *         "requestId": "req_01m8h4xg3gec1bm2dm49aa18gb",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23266,7 +23274,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g40ehkbkgfyy6kqsqj0"
+                     *         "requestId": "req_01m8h4xkkne4kasxj0qnrprf03"
                      *       }
                      *     }
                      */
@@ -23438,7 +23446,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g43e0va3h674xen7072"
+                     *         "requestId": "req_01m8h4xkkteg0ba2j5g6mst1xn"
                      *       }
                      *     }
                      */
@@ -23569,12 +23577,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
-                     *           "createdAt": "2026-11-28T10:47:52.201Z"
+                     *           "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *           "createdAt": "2026-11-28T13:18:39.748Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g4de9nbpj7dab9ka77q",
+                     *         "requestId": "req_01m8h4xkmae2avs8qw4kfzndr3",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23703,7 +23711,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g4ne90vm5ew69qwbqgj"
+                     *         "requestId": "req_01m8h4xkmkem8949qqezr9q460"
                      *       }
                      *     }
                      */
@@ -23882,10 +23890,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
-                     *                 "score": 0.6999816951905538,
+                     *                 "contentId": "01a2224e-cddf-7266-aef3-15fed0c1dd72",
+                     *                 "score": 0.6999991155131606,
                      *                 "signals": {
-                     *                   "recency": 0.9999542379763844,
+                     *                   "recency": 0.9999977887829015,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23895,17 +23903,17 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a221c4-a377-7617-bb9f-6dddef610366",
-                     *                 "score": 0.6999758935995133,
+                     *                 "contentId": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
+                     *                 "score": 0.6999700461693865,
                      *                 "signals": {
-                     *                   "recency": 0.9999397339987832,
+                     *                   "recency": 0.9999251154234663,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 0"
                      *               }
                      *             ]
                      *           },
@@ -23926,10 +23934,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a221c4-aa87-75cb-8795-b6dfdc3dac1b",
-                     *                 "score": 0.6999816951905538,
+                     *                 "contentId": "01a2224e-cddf-7266-aef3-15fed0c1dd72",
+                     *                 "score": 0.6999991155131606,
                      *                 "signals": {
-                     *                   "recency": 0.9999542379763844,
+                     *                   "recency": 0.9999977887829015,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23939,24 +23947,24 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a221c4-a377-7617-bb9f-6dddef610366",
-                     *                 "score": 0.6999758935995133,
+                     *                 "contentId": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
+                     *                 "score": 0.6999700461693865,
                      *                 "signals": {
-                     *                   "recency": 0.9999397339987832,
+                     *                   "recency": 0.9999251154234663,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "A carousel"
+                     *                 "title": "Item 0"
                      *               }
                      *             ]
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g68e37tvj0t74654xtc"
+                     *         "requestId": "req_01m8h4xkq5ek7bwg2zhk48r3s7"
                      *       }
                      *     }
                      */
@@ -24070,7 +24078,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g4we91azg125rrrcgjq",
+                     *         "requestId": "req_01m8h4xkmyesy8q4jeq1me6ver",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24196,7 +24204,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gw9g53e49bwdq9yvpnhzs7",
+                     *         "id": "rul_01m8h4xknaen6vtpy6fwebn46w",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24207,11 +24215,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T10:47:52.229Z",
-                     *         "updatedAt": "2026-11-28T10:47:52.229Z"
+                     *         "createdAt": "2026-11-28T13:18:39.789Z",
+                     *         "updatedAt": "2026-11-28T13:18:39.789Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g4zezsbq1dh1x1mxqfw"
+                     *         "requestId": "req_01m8h4xkn4esz9x96zgqfjg48r"
                      *       }
                      *     }
                      */
@@ -24307,11 +24315,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gw9g5ye8xsq1q6cm7xcy9z",
+                     *         "id": "rul_01m8h4xkpse8t9md3rkqgkde0p",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g62e09t47djq42jk5md"
+                     *         "requestId": "req_01m8h4xkpyex7v2xgwckvz2te2"
                      *       }
                      *     }
                      */
@@ -24404,7 +24412,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8gw9g59ej7rfmcebv3fec7z",
+                     *         "id": "rul_01m8h4xknve1ys5pg0w8vh2n13",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24415,11 +24423,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T10:47:52.235Z",
-                     *         "updatedAt": "2026-11-28T10:47:52.250Z"
+                     *         "createdAt": "2026-11-28T13:18:39.808Z",
+                     *         "updatedAt": "2026-11-28T13:18:39.827Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g5eexj91fmfyxhpvz7a"
+                     *         "requestId": "req_01m8h4xkp5e7kaxkaw0ws1p4jb"
                      *       }
                      *     }
                      */
@@ -24527,7 +24535,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9g3zeaj942g3b6b1hjvg"
+                     *         "requestId": "req_01m8h4xkkkekwbgh7z6v44ftzr"
                      *       }
                      *     }
                      */
@@ -24601,36 +24609,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8gw9dj8efktdve0bv8n4phr",
+                     *           "id": "ses_01m8h4xfnje439z1kf7h4fzxe6",
                      *           "person": {
-                     *             "id": "per_01m8gw9dj4er4rymb3m685v8dc",
+                     *             "id": "per_01m8h4xfnceztttk99417ck92q",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T10:47:49.576Z",
-                     *           "lastUsedAt": "2026-11-28T10:47:49.576Z",
-                     *           "expiresAt": "2026-11-28T22:47:49.576Z",
+                     *           "createdAt": "2026-11-28T13:18:35.699Z",
+                     *           "lastUsedAt": "2026-11-28T13:18:35.699Z",
+                     *           "expiresAt": "2026-11-29T01:18:35.699Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8gw9db2evb9szc1x9gq00e2",
+                     *           "id": "ses_01m8h4xfckeftrfsy24ashys0a",
                      *           "person": {
-                     *             "id": "per_01m8gw9daxe39tqsqbqysd84fw",
+                     *             "id": "per_01m8h4xfcbe89a60ennz54ke8m",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T10:47:49.347Z",
-                     *           "lastUsedAt": "2026-11-28T10:47:49.347Z",
-                     *           "expiresAt": "2026-11-28T22:47:49.347Z",
+                     *           "createdAt": "2026-11-28T13:18:35.412Z",
+                     *           "lastUsedAt": "2026-11-28T13:18:35.411Z",
+                     *           "expiresAt": "2026-11-29T01:18:35.411Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9djfee9b210p4pkys5q3",
+                     *         "requestId": "req_01m8h4xfnye81rhvy2w46b1kbf",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24700,11 +24708,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8gw9dmdevjt6nz55qxta9g3"
+                     *           "ses_01m8h4xfsyemxbwwkc81g14543"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dmnebe9m7yf5e7xww6y"
+                     *         "requestId": "req_01m8h4xft7enm90jb8cxn2419b"
                      *       }
                      *     }
                      */
@@ -24771,11 +24779,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8gw9dp6ej99p9vwz87k72ce"
+                     *           "ses_01m8h4xfw7ezqtkj5sfcw4dc2n"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dpgefcbzc154g94bfvv"
+                     *         "requestId": "req_01m8h4xfwpes4br107w6djmyma"
                      *       }
                      *     }
                      */
@@ -24845,11 +24853,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T10:47:49.910Z"
+                     *           "updatedAt": "2026-11-28T13:18:36.170Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dxben6avswtzbbbwdwg",
+                     *         "requestId": "req_01m8h4xg5yewkb2mqd67a95wnr",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24928,10 +24936,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T10:47:49.942Z"
+                     *         "updatedAt": "2026-11-28T13:18:36.267Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dyzet3sefs90vc203vg"
+                     *         "requestId": "req_01m8h4xg8eemdsyswny33jns4c"
                      *       }
                      *     }
                      */
@@ -25021,10 +25029,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T10:47:49.992Z"
+                     *         "updatedAt": "2026-11-28T13:18:36.317Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dz7ej69jfjwwvpmmbx2"
+                     *         "requestId": "req_01m8h4xg8xekcrw0wq0zcx50ey"
                      *       }
                      *     }
                      */
@@ -25109,7 +25117,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9e05ew6sqt942nvadsnr"
+                     *         "requestId": "req_01m8h4xgapee0t74rpbe4v79sh"
                      *       }
                      *     }
                      */
@@ -25179,7 +25187,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a221c4-a1d1-7177-a394-c9f2cee3af54",
+                     *         "id": "01a2224e-96cb-7633-9fc4-2c7ea4bb8e1b",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25218,11 +25226,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T10:47:44.337Z",
-                     *         "updatedAt": "2026-11-28T10:47:44.364Z"
+                     *         "createdAt": "2026-11-28T13:18:25.484Z",
+                     *         "updatedAt": "2026-11-28T13:18:25.520Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw98eremx9zrm41tn3vt7k"
+                     *         "requestId": "req_01m8h4x5ppehj8mnba3p7n8x5j"
                      *       }
                      *     }
                      */
@@ -25288,13 +25296,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T10:47:49.841Z",
+                     *         "requestedAt": "2026-11-28T13:18:36.096Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dv1ez8a2hb3k03x0zbk"
+                     *         "requestId": "req_01m8h4xg29erb8658vgqcnhzvz"
                      *       }
                      *     }
                      */
@@ -25375,13 +25383,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T10:47:49.823Z",
+                     *         "requestedAt": "2026-11-28T13:18:36.071Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dsvef3tyq0sj1e2n648"
+                     *         "requestId": "req_01m8h4xg11ecm8wvfqp72xvj4e"
                      *       }
                      *     }
                      */
@@ -25459,13 +25467,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T10:47:49.877Z",
+                     *         "requestedAt": "2026-11-28T13:18:36.123Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dvxexdsj1swwqnw0zj0"
+                     *         "requestId": "req_01m8h4xg35ekfaw992xqwrrw98"
                      *       }
                      *     }
                      */
@@ -25545,13 +25553,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T10:47:49.866Z",
+                     *         "requestedAt": "2026-11-28T13:18:36.115Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9dv8e4nttgbjhsm3mjat"
+                     *         "requestId": "req_01m8h4xg2eewksbz876w2rhsv9"
                      *       }
                      *     }
                      */
@@ -25625,7 +25633,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw988ae76a6272ea37qv59",
+                     *         "requestId": "req_01m8h4x570esr89ybpsdzkk8bp",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25703,14 +25711,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gw988gec68bre9qwmx83hp",
+                     *         "id": "vky_01m8h4x57ae63bbza36z4ns7m1",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T10:47:44.144Z",
+                     *         "createdAt": "2026-11-28T13:18:25.003Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_5Z0TLd_boAQaPvSilCfWK5_6IWXefYZVEHTDpuIoLcs"
+                     *         "key": "rf_vk_zEh7FNvClk9a9jbUlr8BteibSn6NCBlLCBaTThbvQRI"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw988cejxtfz392f8pqneq"
+                     *         "requestId": "req_01m8h4x575emhv2yyd1nsmnc4a"
                      *       }
                      *     }
                      */
@@ -25779,13 +25787,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gw988xe0486g50jr4g3p23",
+                     *         "id": "vky_01m8h4x589e7z984bygde8nmg6",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T10:47:44.157Z",
+                     *         "createdAt": "2026-11-28T13:18:25.034Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw988zejfbp9htpmwmqh6z"
+                     *         "requestId": "req_01m8h4x58ee7f99jpdmaz5q81c"
                      *       }
                      *     }
                      */
@@ -25865,15 +25873,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8gw988ser2r12fqj2zh46ha",
+                     *         "id": "vky_01m8h4x582epntj26f7t348x7m",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T10:47:44.153Z",
+                     *         "createdAt": "2026-11-28T13:18:25.026Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_TaqLywT6QobxVf35_he8X_VhFO4xkmeDiTLLRQKocaI",
-                     *         "replaces": "vky_01m8gw988mekctmysn79seqs8v"
+                     *         "key": "rf_vk_17U0Kfqrz3DEHyzg37k3LmnxBw7SYA5uGMuH7TujAI8",
+                     *         "replaces": "vky_01m8h4x57re6ks7phqr254sne0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw988pe9ztf476t5x255dh"
+                     *         "requestId": "req_01m8h4x57weyx9bmytbg93fk7b"
                      *       }
                      *     }
                      */
@@ -26166,7 +26174,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ctxe319vkpwmr0a6hd3"
+                     *         "requestId": "req_01m8h4xegaedhs6hpc0vpszy0x"
                      *       }
                      *     }
                      */
@@ -26245,42 +26253,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "b6d0fd2a-edc6-4e6d-b0e1-443fae32d836",
+                     *           "id": "346e13a6-16b8-4e09-8117-5da050eebead",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8gw97vseccbzrv5d9rkfx1e",
+                     *             "auditId": "aud_01m8h4x49dewkv24rbg5zw1ae8",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *               "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a221c4-9f4b-76d6-af6d-44aa7db20c20",
-                     *             "requestId": "req_01m8gw97mvef5t97daj084w6rs"
+                     *             "resourceId": "01a2224e-90e3-75c1-9bdc-3c3596a75c45",
+                     *             "requestId": "req_01m8h4x3yde5tbfxcp45jg77re"
                      *           },
-                     *           "timestamp": "2026-11-28T10:47:43.693Z"
+                     *           "timestamp": "2026-11-28T13:18:23.974Z"
                      *         },
                      *         {
-                     *           "id": "1bdb3ca6-9436-4771-9ac8-61e73c8fe800",
+                     *           "id": "0e3cc9fb-d286-4233-a0af-f3ea92f79e07",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8gw97vte0nb1pr3hya6gjjh",
+                     *             "auditId": "aud_01m8h4x4a6esw8k6qzgkhjcpsv",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8gw976fe3wrefa27w6kjcvj",
+                     *               "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a221c4-9f4c-70ea-a34a-9a9b0d869a86",
-                     *             "requestId": "req_01m8gw97n5e5rbrr6zww8qcm12"
+                     *             "resourceId": "01a2224e-90e4-76db-8755-296ded97b61a",
+                     *             "requestId": "req_01m8h4x3z2edrv5gjn8skx7smm"
                      *           },
-                     *           "timestamp": "2026-11-28T10:47:43.695Z"
+                     *           "timestamp": "2026-11-28T13:18:23.975Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9ctzec29xm9n0jwr8qw5"
+                     *         "requestId": "req_01m8h4xegee9arcswrgpsrkah8"
                      *       }
                      *     }
                      */
@@ -26381,7 +26389,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cv7e8bv8cdfzzhtzbtb"
+                     *         "requestId": "req_01m8h4xegyey6918y96z5dwa31"
                      *       }
                      *     }
                      */
@@ -26457,7 +26465,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d45e259ampba08s8hw5",
+                     *         "requestId": "req_01m8h4xf3te0jt8xbgqe14079p",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26540,14 +26548,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8gw9d50ey49r0ndea1d7ek7",
+                     *         "id": "whl_01m8h4xf42ezxb59dz4rdhzweq",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T10:47:49.152Z",
-                     *         "expiresAt": "2026-11-28T11:47:49.152Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_XThTbEXAVSCBCPF6IREoYUJj_vghwv7Z4nQuP6putSE"
+                     *         "createdAt": "2026-11-28T13:18:35.139Z",
+                     *         "expiresAt": "2026-11-28T14:18:35.139Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_AShjon_GRFfRkb3QHEIf-k1B1ewAvAx9cdXTomRdaIg"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d4wec7bjmkzg2hwbqmx"
+                     *         "requestId": "req_01m8h4xf3zeaas2mbas7kbdtds"
                      *       }
                      *     }
                      */
@@ -26634,11 +26642,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8gw9d54efcry2s0rzbdmmdd",
+                     *         "id": "whl_01m8h4xf48eejrz511113n3fpd",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d56epxrdtx6f6htmq7f"
+                     *         "requestId": "req_01m8h4xf4aeed95q4jnsjbry9b"
                      *       }
                      *     }
                      */
@@ -26708,7 +26716,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cvcetyb4sp2z3a7cdvg",
+                     *         "requestId": "req_01m8h4xeh9evb9q1enj5jfxsvh",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26864,7 +26872,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9cw8ekts1qxm7knk4c4w",
+                     *         "id": "whk_01m8h4xekce32r73dntesdwkec",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26892,12 +26900,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T10:47:48.871Z",
-                     *         "webhookId": "whk_01m8gw9cw8ekts1qxm7knk4c4w",
+                     *         "createdAt": "2026-11-28T13:18:34.603Z",
+                     *         "webhookId": "whk_01m8h4xekce32r73dntesdwkec",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cvgemtvs652ye3tpdm3"
+                     *         "requestId": "req_01m8h4xehhegpamxnc6d2dmsew"
                      *       }
                      *     }
                      */
@@ -27062,7 +27070,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9cwfey8rg6j5tv20jn1f",
+                     *         "id": "whk_01m8h4xekvetcrz29x3ptwmcrq",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27090,7 +27098,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T10:47:48.878Z",
+                     *         "createdAt": "2026-11-28T13:18:34.617Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27099,7 +27107,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cxde05aec114k6p6h7t"
+                     *         "requestId": "req_01m8h4xenjebxrgrxyg2w88ss7"
                      *       }
                      *     }
                      */
@@ -27267,11 +27275,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9cyqewq8nr0ar3kgf71r",
+                     *         "id": "whk_01m8h4xerwedc8m2nw10h8ypg0",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cyteyabnbmxqc5z1d2k"
+                     *         "requestId": "req_01m8h4xes1ephsqhbb0wym93nq"
                      *       }
                      *     }
                      */
@@ -27430,7 +27438,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9cxje8h8b4stefqj9gnk",
+                     *         "id": "whk_01m8h4xentees9e77ya4217e6b",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27458,10 +27466,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T10:47:48.913Z"
+                     *         "createdAt": "2026-11-28T13:18:34.681Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cxnexeb00jx07b5ey0n"
+                     *         "requestId": "req_01m8h4xep0ev58jzkdy7bzaxx3"
                      *       }
                      *     }
                      */
@@ -27548,7 +27556,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8gw9cznea7rw21na0ecfvhq",
+                     *           "id": "dlv_01m8h4xet5ewjvjkmtx9h2se01",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27560,19 +27568,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T10:47:48.981Z",
-                     *             "webhookId": "whk_01m8gw9czeebh9n2m5a5gd0zw3",
+                     *             "timestamp": "2026-11-28T13:18:34.821Z",
+                     *             "webhookId": "whk_01m8h4xesye8nttmvdjzpcr194",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T10:47:48.981Z",
+                     *           "createdAt": "2026-11-28T13:18:34.821Z",
                      *           "statusCode": 204,
                      *           "responseTime": 4,
-                     *           "lastAttemptAt": "2026-11-28T10:47:48.981Z",
+                     *           "lastAttemptAt": "2026-11-28T13:18:34.821Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9czze9x9j2tn31xaeaj2",
+                     *         "requestId": "req_01m8h4xetjewks9jkg5zf422fs",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27614,7 +27622,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T10:46:49.065Z"
+                 *       "since": "2026-11-28T13:17:35.037Z"
                  *     }
                  */
                 "application/json": {
@@ -27664,14 +27672,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9d24em6bmv98vpk3n9h0",
-                     *         "since": "2026-11-28T10:46:49.065Z",
-                     *         "until": "2026-11-28T10:47:49.076Z",
+                     *         "id": "whk_01m8h4xf00e00bfrxw07j737y3",
+                     *         "since": "2026-11-28T13:17:35.037Z",
+                     *         "until": "2026-11-28T13:18:35.051Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d2eeryasm4ts83q81yr"
+                     *         "requestId": "req_01m8h4xf12er2vv2g5hp3jdrr3"
                      *       }
                      *     }
                      */
@@ -27731,7 +27739,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T10:46:49.086Z"
+                 *       "since": "2026-11-28T13:17:35.076Z"
                  *     }
                  */
                 "application/json": {
@@ -27775,13 +27783,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9d2weztsxx15tbcfy05y",
-                     *         "since": "2026-11-28T10:46:49.086Z",
+                     *         "id": "whk_01m8h4xf1ref4bnkzk9ja8qq2r",
+                     *         "since": "2026-11-28T13:17:35.076Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d2ze4bb9cc0e5qrfjgg"
+                     *         "requestId": "req_01m8h4xf26eesafhz07xqf1bz7"
                      *       }
                      *     }
                      */
@@ -27863,13 +27871,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8gw9cz3eabavbqpx4fwe6pg",
+                     *         "id": "whk_01m8h4xesee6evzfz7403rd3yg",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T11:47:48.969Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T14:18:34.807Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9cz6efnrp1eeesw90p35"
+                     *         "requestId": "req_01m8h4xesjevq905ma5mcx9065"
                      *       }
                      *     }
                      */
@@ -27960,14 +27968,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8gw9d3vee48beh4at6ch1tn",
+                     *         "deliveryId": "dlv_01m8h4xf3fe26apte5866tj0x9",
                      *         "status": "success",
                      *         "statusCode": 204,
                      *         "responseTime": 4,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d3qeana2tbvh20565fn"
+                     *         "requestId": "req_01m8h4xf39e52vx9jz2fb0b215"
                      *       }
                      *     }
                      */
@@ -28045,7 +28053,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8gw9d0gew5v4gcj1mg7815x",
+                     *         "id": "dlv_01m8h4xevee6s8p0382g295g9g",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28057,37 +28065,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T10:47:49.008Z",
-                     *           "webhookId": "whk_01m8gw9d0cehztez7z5cgjqww3",
+                     *           "timestamp": "2026-11-28T13:18:34.862Z",
+                     *           "webhookId": "whk_01m8h4xev8ebfbhj2kmxdg4w94",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T10:47:49.008Z",
+                     *         "createdAt": "2026-11-28T13:18:34.862Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 3,
-                     *         "lastAttemptAt": "2026-11-28T10:47:49.008Z",
+                     *         "responseTime": 47,
+                     *         "lastAttemptAt": "2026-11-28T13:18:34.862Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T10:47:49.008Z",
-                     *             "responseTime": 3,
+                     *             "startedAt": "2026-11-28T13:18:34.862Z",
+                     *             "responseTime": 47,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=612f68f161ccf159958908d171d8d268af3958e303857dc19f1e4d5bb39b1787",
-                     *               "x-service-timestamp": "2026-11-28T10:47:49.008Z",
-                     *               "x-service-webhook-id": "whk_01m8gw9d0cehztez7z5cgjqww3",
-                     *               "x-service-delivery-id": "dlv_01m8gw9d0gew5v4gcj1mg7815x",
+                     *               "x-service-signature": "sha256=cd9326defe90d7f8774186e0305f720ae0ecaf6b69902134807133177ea70b6b",
+                     *               "x-service-timestamp": "2026-11-28T13:18:34.862Z",
+                     *               "x-service-webhook-id": "whk_01m8h4xev8ebfbhj2kmxdg4w94",
+                     *               "x-service-delivery-id": "dlv_01m8h4xevee6s8p0382g295g9g",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8gw9d0gew5v4gcj1mg7815x",
-                     *               "webhook-timestamp": "1795862869",
-                     *               "webhook-signature": "v1,IPFWf5GlCbCZ7T4ATl5Yq1dMyv9OVJOVo5WeAn7Oz0U=",
+                     *               "webhook-id": "dlv_01m8h4xevee6s8p0382g295g9g",
+                     *               "webhook-timestamp": "1795871914",
+                     *               "webhook-signature": "v1,LWPgi0pPEkl8wgpMcEM0AsK9tvygk44kbe6GnpYSu8E=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 10:47:49 GMT",
+                     *               "date": "Sat, 28 Nov 2026 13:18:34 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28095,7 +28103,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d0se75byyhr3qgzfxnv"
+                     *         "requestId": "req_01m8h4xex6eftrj5ye0pa3kw7e"
                      *       }
                      *     }
                      */
@@ -28220,13 +28228,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8gw9d14exg8rx2a6whhpr0r",
+                     *         "id": "dlv_01m8h4xextekwa9tf6w1kgknrp",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T10:47:49.043Z"
+                     *         "nextAttemptAt": "2026-11-28T13:18:34.973Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8gw9d1ge9r9xzx17r2n0tta"
+                     *         "requestId": "req_01m8h4xeyhe4eb2p9zdh13ve0c"
                      *       }
                      *     }
                      */

@@ -13,7 +13,7 @@ export interface ReelfeedPermission {
     readonly previewUrl?: string | null;
     /** Preview pictures for seeking. */
     readonly storyboardUrl?: string | null;
-    /** ISO 8601. Without it the permission is requested at each load. */
+    /** ISO 8601. Without it, permission is requested on each load. */
     readonly expiresAt?: string;
 }
 /** The fields of a feed item that pages need; `GET /v1/feed` describes all of them. */
@@ -38,7 +38,7 @@ export interface ReelfeedFeedElement extends HTMLElement {
     /** Texts that replace those of the player. */
     texts: Partial<Texts>;
     /**
-     * Provides the permission to watch a protected item, or throws. Null, the default, asks the
+     * Provides the permission to watch a protected item, or throws. Null (the default) asks the
      * service with the publishable key.
      */
     getToken: ((item: {

@@ -1,1 +1,0 @@
-export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-C5C4Oi1q.js";

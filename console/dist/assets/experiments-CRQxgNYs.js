@@ -1,0 +1,1 @@
+export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-nJjd9WtD.js";

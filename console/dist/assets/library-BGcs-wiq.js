@@ -1,1 +1,0 @@
-export{t as Id,n as LibraryPage}from"./library-D4Y7y1de.js";

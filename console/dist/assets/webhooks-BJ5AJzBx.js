@@ -1,1 +1,0 @@
-export{t as Health,n as WebhooksPage}from"./webhooks-COPgczKo.js";

@@ -1,0 +1,1 @@
+export{t as Health,n as WebhooksPage}from"./webhooks-B8MGi5J_.js";

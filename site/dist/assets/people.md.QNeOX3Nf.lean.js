@@ -1,1 +1,0 @@
-import{_ as s,o as t,c as a,ag as i}from"./chunks/framework.CSOZ2BAP.js";const k=JSON.parse('{"title":"People","description":"","frontmatter":{},"headers":[],"relativePath":"people.md","filePath":"people.md"}'),n={name:"people.md"};function o(d,e,h,r,l,p){return t(),a("div",null,[...e[0]||(e[0]=[i("",40)])])}const g=s(n,[["render",o]]);export{k as __pageData,g as default};
