@@ -95,6 +95,8 @@ describe('a metric is tested', () => {
     assert.deepEqual([lift, reason, liftInterval], [null, 'zero_baseline', null]);
     assert.ok(pValue !== null && pValue < 0.05 && interval !== null);
     assert.equal(treatmentIn('watchTime', of(-2), of(-1)).lift, 0.5, 'relative to the size');
+    const beyond = treatmentIn('watchTime', of(Number.MIN_VALUE), of(1)).lift;
+    assert.equal(beyond, null, 'more than a number can hold');
   });
 
   test('after the minimum of days, in arms that fill as planned', () => {

@@ -15,6 +15,8 @@ test('comparisons are judged from the smallest p-value on, up to the first failu
     holm([0.01, 0.02, 0.03], alpha).map(({ level }) => level),
     [alpha / 3, alpha / 2, alpha],
   );
+  const [first, second] = holm([alpha / 2, alpha], alpha);
+  assert.deepEqual([first?.adjusted, second?.level], [alpha, alpha / 2], 'alpha itself fails');
 });
 
 test('a comparison is significant exactly when its p-value is below its level', () => {
