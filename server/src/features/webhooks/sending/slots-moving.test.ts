@@ -105,7 +105,8 @@ describe('what waits', () => {
     assert.equal(slots.takeWaiting('all').length, 7);
   });
 
-  test('starts in portions, so that other work gets a turn', async () => {
+  test('starts in portions, so that other work gets a turn', async (t) => {
+    t.mock.timers.enable({ apis: ['setTimeout'] });
     const { slots, enter, prove, clock } = openSlots({ total: 256, perWebhook: 8 });
     const [hanging, waiting] = ['a', 'b'].map((part) =>
       Array.from({ length: 24 }, (_, n) => `${part}/${n}`),
