@@ -29,9 +29,9 @@ const place = (number: number) => ({
 test('at most half of the time goes to looking at all lines (1)', () => {
   const lines = new Lines();
   assert.equal(lines.next(0, allowing('a')), null);
-  lines.looked(0, 3, claimed('a', 64));
-  assert.notEqual(lines.next(5, allowing('a')), null);
-  assert.equal(lines.next(6, allowing('a')), null);
+  lines.looked(10, 13, claimed('a', 64));
+  assert.notEqual(lines.next(15, allowing('a')), null);
+  assert.equal(lines.next(16, allowing('a')), null);
 });
 
 test('meanwhile long lines are read on from the last of what was claimed (2)', () => {
