@@ -118,7 +118,7 @@ describe('what waits', () => {
     const before = slots.underWay;
     const started = () => slots.underWay - before;
     clock.now = 251;
-    slots.room(384);
+    t.mock.timers.tick(25);
     assert.equal(started(), 32, 'in the slots of those that hang');
     slots.serve();
     assert.equal(started(), 64);

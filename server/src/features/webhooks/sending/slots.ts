@@ -285,7 +285,8 @@ export class Slots<T> {
   }
 
   #serveNext(): void {
-    this.#immediate ??= setImmediate(() => {
+    if (this.#immediate !== null) return;
+    this.#immediate = setImmediate(() => {
       this.#immediate = null;
       this.serve();
     });
@@ -295,7 +296,8 @@ export class Slots<T> {
    * Schedules a `serve`, because room appears with time while connections and responses are slow.
    */
   #serveSoon(ms: number): void {
-    this.#timer ??= setTimeout(() => {
+    if (this.#timer !== null) return;
+    this.#timer = setTimeout(() => {
       this.#timer = null;
       this.#lookAround();
     }, ms).unref();
