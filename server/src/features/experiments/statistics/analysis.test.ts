@@ -55,7 +55,8 @@ describe('a metric is tested', () => {
   test('from the minimum of units in both arms on', () => {
     const watch = (units: number) => ({ watchTime: meanOf(units, 5) });
     assert.equal(reasonIn('watchTime', watch(100), watch(100)), null);
-    assert.equal(reasonIn('watchTime', watch(99), watch(100)), 'min_sample');
+    const { reason, pValue, interval } = treatmentIn('watchTime', watch(99), watch(100));
+    assert.deepEqual([reason, pValue, interval], ['min_sample', null, null]);
     assert.equal(reasonIn('watchTime', watch(100), watch(99)), 'min_sample');
     assert.equal(reasonIn('watchTime', watch(100), {}), 'no_data');
     assert.equal(reasonIn('watchTime', {}, watch(100)), 'no_data');
