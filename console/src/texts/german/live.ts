@@ -78,6 +78,6 @@ export const live = {
   'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
     'Sendungen über RTMP oder SRT. Jede wird am Ende zu einem Video.',
   'New live stream': 'Neuer Live-Stream',
-  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
+  'No live streams yet. “New live stream” creates one; this command publishes a test picture.':
     'Noch kein Live-Stream. „Neuer Live-Stream“ erstellt einen; dieser Befehl sendet ein Testbild.',
 };

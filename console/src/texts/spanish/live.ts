@@ -80,6 +80,6 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
     'Emisiones por RTMP o SRT. Cada una se convierte en vídeo al acabar.',
   'New live stream': 'Nuevo directo',
-  'No live stream yet. “New live stream” makes one; this command publishes a test picture.':
+  'No live streams yet. “New live stream” creates one; this command publishes a test picture.':
     'Aún no hay directos. «Nuevo directo» crea uno; este comando emite una imagen de prueba.',
 };

@@ -55,7 +55,8 @@ describe('a metric is tested', () => {
   test('with at least the minimum number of units in both arms', () => {
     const watch = (units: number) => ({ watchTime: meanOf(units, 5) });
     assert.equal(reasonIn('watchTime', watch(100), watch(100)), null);
-    assert.equal(reasonIn('watchTime', watch(99), watch(100)), 'min_sample');
+    const { reason, pValue, interval } = treatmentIn('watchTime', watch(99), watch(100));
+    assert.deepEqual([reason, pValue, interval], ['min_sample', null, null]);
     assert.equal(reasonIn('watchTime', watch(100), watch(99)), 'min_sample');
     assert.equal(reasonIn('watchTime', watch(100), {}), 'no_data');
     assert.equal(reasonIn('watchTime', {}, watch(100)), 'no_data');
@@ -95,6 +96,8 @@ describe('a metric is tested', () => {
     assert.deepEqual([lift, reason, liftInterval], [null, 'zero_baseline', null]);
     assert.ok(pValue !== null && pValue < 0.05 && interval !== null);
     assert.equal(treatmentIn('watchTime', of(-2), of(-1)).lift, 0.5, 'relative to the size');
+    const beyond = treatmentIn('watchTime', of(Number.MIN_VALUE), of(1)).lift;
+    assert.equal(beyond, null, 'more than a number can hold');
   });
 
   test('after the minimum number of days, if arms fill as planned', () => {

@@ -12,6 +12,8 @@ const threads = () =>
 
 test('each list of looks has its own curve, whoever else is waiting', async () => {
   const before = threads();
+  let started = 0;
+  process.on('worker', () => (started += 1));
   const asked = [looksAt(1), looksAt(0.5, 1), looksAt(0.5)];
   const curves = asked.map(curveOf);
   assert.equal(
@@ -23,6 +25,7 @@ test('each list of looks has its own curve, whoever else is waiting', async () =
     assert.deepEqual(curve, boundaryCurve(asked[index] ?? []));
   }
   assert.equal(curveOf(looksAt(1)), curves[0], 'and afterwards');
+  assert.equal(started, 1, 'one thread for all who wait');
   const moved = [{ time: 0.5, spentTime: 0.8 }];
   assert.deepEqual(await curveOf(moved), boundaryCurve(moved));
   assert.notDeepEqual(await curveOf(moved), await curveOf(looksAt(0.5)));

@@ -36,6 +36,17 @@ test('the bounds of the lift are the ratios that a test of this ratio just rejec
   );
 });
 
+test('the lift excludes zero even if the difference is significant by the last digit only', () => {
+  const of = { control: 1_000, variance: 1, controlVariance: 0.5, critical: 2 };
+  for (const [sign, side] of [
+    [1, 0],
+    [-1, 1],
+  ] as const) {
+    const barely = fiellerInterval({ ...of, difference: sign * (2 + 2 * Number.EPSILON) });
+    assert.ok((barely?.[side] ?? 0) * sign > 0, barely?.join());
+  }
+});
+
 test('the lift is unbounded exactly if the control may be zero', () => {
   const of = { difference: 1, variance: 2, controlVariance: 1, critical: 2 };
   assert.equal(fiellerInterval({ ...of, control: 2 }), null);

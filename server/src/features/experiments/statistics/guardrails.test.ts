@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { analyse, testGuardrails, type AnalysisPlan, type ArmData } from './analysis.ts';
 import { alwaysValid } from './always-valid.ts';
 import type { Sample } from './estimates.ts';
-import { findHarms } from './guardrails.ts';
+import { findHarms, judgeGuardrails, type Guarded } from './guardrails.ts';
 import { singleLook } from './monitoring.ts';
 
 const units = 10_000;
@@ -108,4 +108,52 @@ test('if lower is better, an increase harms the guardrail', () => {
     decreasing,
   });
   assert.equal(more.winner, 0, 'every treatment is worse');
+});
+
+/** A guardrail with a margin of 10 % and a treatment whose lift has this interval. */
+function guardedWith(lift: readonly [number, number] | null): Guarded {
+  const plain = { value: 1, confidence: 0, reason: null };
+  const intervals = lift === null ? null : { interval: lift, liftInterval: lift };
+  const comparison = {
+    difference: 0,
+    lift: 0,
+    pValue: 1,
+    standardError: 1,
+    intervalsAt: () => intervals,
+  };
+  const treatment = {
+    ...plain,
+    lift: 0,
+    significant: false,
+    pValue: null,
+    interval: null,
+    liftInterval: null,
+    minimumDetectableEffect: null,
+  };
+  const test = {
+    metric: 'own',
+    control: plain,
+    controlConfidence: 0,
+    results: [null, treatment],
+    pending: lift === null ? [] : [{ index: 1, units: 100, controlValue: 1, comparison }],
+  };
+  return { metric: 'own', margin: 0.1, test };
+}
+
+test('an interval that ends at the margin proves neither that it is kept nor that it is passed', () => {
+  const verdict = (lift: readonly [number, number] | null, decreasing: string[] = []) => {
+    const levels = { alpha: 0.05, decreasing: new Set(decreasing) };
+    const guarded = [guardedWith(lift)];
+    const [result] = judgeGuardrails(guarded, levels, singleLook);
+    return [result?.arms[1]?.isPassed, findHarms(guarded, levels, singleLook).length];
+  };
+  assert.deepEqual(verdict([-0.099, 0.2]), [true, 0]);
+  assert.deepEqual(verdict([-0.1, 0.2]), [false, 0]);
+  assert.deepEqual(verdict([-0.3, -0.1]), [false, 0]);
+  assert.deepEqual(verdict([-0.3, -0.101]), [false, 1]);
+  assert.deepEqual(verdict([-0.2, 0.099], ['own']), [true, 0]);
+  assert.deepEqual(verdict([-0.2, 0.1], ['own']), [false, 0]);
+  assert.deepEqual(verdict([0.1, 0.3], ['own']), [false, 0]);
+  assert.deepEqual(verdict([0.101, 0.3], ['own']), [false, 1]);
+  assert.deepEqual(verdict(null), [false, 0], 'without a test');
 });

@@ -15,6 +15,8 @@ test('comparisons are judged in order of their p-values, up to the first failure
     holm([0.01, 0.02, 0.03], alpha).map(({ level }) => level),
     [alpha / 3, alpha / 2, alpha],
   );
+  const [first, second] = holm([alpha / 2, alpha], alpha);
+  assert.deepEqual([first?.adjusted, second?.level], [alpha, alpha / 2], 'alpha itself fails');
 });
 
 test('a comparison is significant exactly if its p-value is below its level', () => {

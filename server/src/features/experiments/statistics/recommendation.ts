@@ -79,6 +79,6 @@ function isWorse({ results }: MetricTest, index: number, isLess: boolean): boole
 /** The smallest improvement within the interval, or the difference if the lift is unbounded. */
 function leastOf({ liftInterval, interval }: TreatmentResult, isLess: boolean): number {
   const bounds = liftInterval ?? interval;
-  if (bounds === null) return 0;
+  if (bounds === null) return -Infinity;
   return isLess ? -bounds[1] : bounds[0];
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { Type } from 'typebox';
 import { extensionsOf } from '../../../app/composition.ts';
 import { features } from '../../../app/features.ts';
+import { ApiError } from '../../../platform/http/errors.ts';
 import { createCatalogue } from './event-kinds.ts';
 import { kindsThatNeverPass, passes, type WebhookFilter } from './filter.ts';
 
@@ -72,6 +73,23 @@ test('the catalogue tells which kinds can never pass', () => {
       JSON.stringify(filter),
     );
   }
+});
+
+test('a refusal names the condition that no kind meets, or the filter if several together do it', () => {
+  const refused = (filter: WebhookFilter, ...names: string[]) => {
+    try {
+      kindsThatNeverPass(filter, kinds(...names));
+    } catch (error) {
+      assert.ok(error instanceof ApiError);
+      return error.message.split(':')[0];
+    }
+    return null;
+  };
+  const apart: WebhookFilter = { duration: { gt: 5 }, 'error.code': { equals: 'NO_VIDEO' } };
+  const both = ['content.ready', 'content.errored'];
+  assert.equal(refused({ title: { prefix: 'x' }, nothing: { gt: 1 } }, ...both), 'filter.nothing');
+  assert.equal(refused(apart, ...both), 'filter');
+  assert.equal(refused(apart), null, 'of no kinds none is impossible');
 });
 
 const scalars = fc.constantFrom<string | number | boolean | null>(

@@ -23,10 +23,12 @@ test('failing webhooks open few connections at a time, with a pause behind each'
   assert.equal(connecting.untilRoomMs('slow', 36), 0);
 });
 
-test('a connection that is there costs no pause', () => {
+test('a connection that is there within half a millisecond costs no pause', () => {
   const connecting = new Connecting();
-  connecting.leave(enter(connecting, 'slow', 0), 0);
-  assert.equal(connecting.untilRoomMs('slow', 0), 0);
+  connecting.leave(enter(connecting, 'slow', 100), 100.4);
+  assert.equal(connecting.untilRoomMs('slow', 100.4), 0);
+  connecting.leave(enter(connecting, 'slow', 200), 200.5);
+  assert.equal(connecting.untilRoomMs('slow', 200.5), 16);
 });
 
 test('a handshake that hangs leaves its place', () => {

@@ -13,11 +13,6 @@
  */
 import { lineStart, type ClaimedDelivery, type LinePosition } from './claim-queries.ts';
 
-/**
- * Ratio of the pause to the duration of a look at all lines: one that took 3 ms is followed by the
- * next after 3 ms at the earliest.
- */
-const pausePerLook = 1;
 /** A line is long if a claim takes at least this many deliveries from it. */
 const longFrom = 32;
 
@@ -49,7 +44,8 @@ export class Lines {
   /** Reports a look at all lines. */
   looked(startedAt: number, endedAt: number, claimed: readonly ClaimedDelivery[]): void {
     this.#isLookWanted = false;
-    this.#lookFrom = endedAt + (endedAt - startedAt) * pausePerLook;
+    // A look that took 3 ms is followed by the next after 3 ms at the earliest.
+    this.#lookFrom = endedAt + (endedAt - startedAt);
     for (const [webhookId, { count, position }] of endsOf(claimed)) {
       if (count >= longFrom) this.#positions.set(webhookId, position);
     }

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readConfig } from '../../../app/config.ts';
-import { decideNext, readRetryAfter } from './schedule.ts';
+import type { DestinationFailure } from './destinations/driver.ts';
+import { decideNext, readRetryAfter, unansweredErrors, type NotMadeReason } from './schedule.ts';
 
 const { webhookScheduleMs: schedule } = readConfig({});
 const answered = (statusCode: number, retryAfterMs: number | null = null) =>
@@ -35,13 +36,25 @@ test('an attempt by hand is the last one, whatever its number', () => {
   assert.deepEqual(decision, { next: 'failed', error: 'http_500' });
 });
 
-test('an attempt that was not made counts for nothing', () => {
-  const stop = decideNext(
-    { type: 'not made', reason: 'released' },
-    { attempt: 6, isManual: false },
-    schedule,
-  );
-  assert.deepEqual(stop, { next: 'release', delayMs: 0 });
+test('an attempt that was not made counts for nothing (4, 7)', () => {
+  const after = (reason: NotMadeReason) =>
+    decideNext({ type: 'not made', reason }, { attempt: 6, isManual: false }, schedule);
+  assert.deepEqual(after('released'), { next: 'release', delayMs: 0 });
+  assert.deepEqual(after('unreadable secret'), { next: 'release', delayMs: 60_000 });
+  assert.deepEqual(after('unsubscribed'), { next: 'park' });
+});
+
+test('a failure without a response has one of the documented names (2)', () => {
+  const errorAfter = (failure: DestinationFailure) => {
+    const end = { type: 'unanswered', failure, statusCode: null } as const;
+    const decision = decideNext(end, { attempt: 1, isManual: true }, schedule);
+    assert.ok(decision.next === 'failed');
+    return decision.error;
+  };
+  for (const error of unansweredErrors) assert.equal(errorAfter(error), error);
+  assert.equal(errorAfter('invalid_url'), 'blocked_address');
+  assert.equal(errorAfter('too_large'), 'protocol_error');
+  assert.equal(errorAfter('too_many_redirects'), 'protocol_error');
 });
 
 test('a wrong schedule is refused at the start, with what is expected', () => {

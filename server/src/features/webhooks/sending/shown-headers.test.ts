@@ -30,6 +30,15 @@ test('a header that does not fit is left out whole, and smaller ones after it ar
   assert.deepEqual(response, { small: 'y' });
 });
 
+test('4 KiB are for request and response together, names included', () => {
+  const shown = (length: number) =>
+    shownHeaders({ sent: 'x'.repeat(2_000) }, { full: 'y'.repeat(length), z: '' }, same);
+  // 4 + 2,000 + 4 + 2,087 + 1 = 4,096
+  assert.deepEqual(Object.keys(shown(2_087).response ?? {}), ['full', 'z']);
+  assert.deepEqual(Object.keys(shown(2_088).response ?? {}), ['full']);
+  assert.deepEqual(Object.keys(shown(2_089).response ?? {}), ['z']);
+});
+
 test('whatever the headers are, at most 32 of each side and 4 KiB in all are kept, each as it was', () => {
   const side = fc.dictionary(
     fc.stringMatching(/^[a-z][a-z0-9-]{0,40}$/).map((name) => `x-${name}`),

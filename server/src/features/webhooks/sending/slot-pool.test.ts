@@ -64,6 +64,23 @@ test('an organization stops when it holds its share of what is left, a webhook a
   assert.equal(fill(['a/1'], limits).total, 3);
 });
 
+test('of organizations that hold equally many, the one that waits longest is next', () => {
+  const { next, wait, take } = fill([]);
+  for (const name of ['a/1', 'b/1']) take(name);
+  for (const name of ['b/1', 'a/1']) wait(name);
+  assert.deepEqual([next(), next()], ['b/1', 'a/1']);
+});
+
+test('slots are counted correctly however many organizations have come and gone', () => {
+  const { pool, next, wait } = fill([], { size: 9_000, share: 3 });
+  for (let n = 0; n < 1_500; n += 1) pool.take(`idle ${n}`);
+  for (const name of ['gone', 'kept', 'kept']) pool.take(name);
+  for (const name of ['gone', 'kept']) pool.giveBack(name);
+  wait('kept/1');
+  wait('gone/1');
+  assert.deepEqual([next(), next()], ['gone/1', 'kept/1']);
+});
+
 test('slots that are given back can be taken again, and none is left in a full pool', () => {
   const { pool, next, wait } = fill([], { size: 2, share: 3 });
   pool.take('a');

@@ -1,62 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { SendSlots } from './slots.ts';
-import type { Slot } from './webhook-load.ts';
-
-/**
- * Slots with a manual clock, and what has started, in order. A webhook's organization is the part
- * of its name before the slash.
- */
-function open(limits = { total: 16, perWebhook: 64 }) {
-  const clock = { now: 0 };
-  const started: { item: string; slot: Slot }[] = [];
-  const rated = new Set<string>();
-  const slots = new SendSlots<string>(
-    limits,
-    (item, slot) => started.push({ item, slot }),
-    () => clock.now,
-  );
-  const know = (webhookId: string, { isFailing = false, rateLimit = null as number | null } = {}) =>
-    slots.know({
-      organizationId: webhookId.split('/')[0] ?? '',
-      webhookId,
-      failingSinceS: isFailing ? 1 : null,
-      rateLimit,
-    });
-  const enter = (webhookId: string, count: number, isFailing = false) => {
-    if (!rated.has(webhookId)) know(webhookId, { isFailing });
-    for (let n = 0; n < count; n += 1) slots.enter(webhookId, `${webhookId}${n}`);
-  };
-  /** Ends a webhook's oldest send. */
-  const end = (webhookId: string, result: 'success' | 'failure' | 'not made') => {
-    const index = started.findIndex(({ slot }) => slot.webhookId === webhookId);
-    const [ended] = started.splice(index, 1);
-    assert.ok(ended !== undefined);
-    slots.end(ended.slot, result);
-  };
-  /** Lets a webhook succeed once. */
-  const prove = (webhookId: string) => {
-    enter(webhookId, 1);
-    end(webhookId, 'success');
-  };
-  /** Gives each send its connection. */
-  const connectAll = () => {
-    // The list grows during the loop.
-    for (const { slot } of started) slots.begin(slot);
-  };
-  const limitRate = (webhookId: string, rateLimit: number | null) => {
-    rated.add(webhookId);
-    know(webhookId, { rateLimit });
-  };
-  return { clock, started, slots, enter, end, prove, connectAll, limitRate };
-}
-
-const allowance = (slots: SendSlots<string>, webhookId: string) =>
-  slots.room(0).allowances.get(webhookId);
+import { allowance, openSlots } from './slots.fixture.ts';
 
 describe('one webhook', () => {
   test('gets one send at first, then a window that grows with successes and shrinks with failures (2)', () => {
-    const { slots, enter, end, started } = open({ total: 1_000, perWebhook: 20 });
+    const { slots, enter, end, started } = openSlots({ total: 1_000, perWebhook: 20 });
     enter('a', 3);
     assert.equal(started.length, 1);
     end('a', 'success');
@@ -80,7 +28,7 @@ describe('one webhook', () => {
   });
 
   test('whose first send hangs gets no other one (2)', () => {
-    const { slots, enter, started, clock } = open();
+    const { slots, enter, started, clock } = openSlots();
     enter('a', 1);
     clock.now = 10_000;
     assert.equal(allowance(slots, 'a'), 0);
@@ -88,7 +36,7 @@ describe('one webhook', () => {
   });
 
   test('that turns slow gives back what waits for it (6)', () => {
-    const { slots, enter, end, prove, clock } = open({ total: 1_000, perWebhook: 8 });
+    const { slots, enter, end, prove, clock } = openSlots({ total: 1_000, perWebhook: 8 });
     prove('a');
     enter('a', 12);
     assert.deepEqual(slots.takeWaiting('slow'), []);
@@ -103,7 +51,7 @@ describe('one webhook', () => {
   });
 
   test('is not slow for the time that a connection took beside that of its answer (1)', () => {
-    const { slots, enter, prove, started, clock } = open();
+    const { slots, enter, prove, started, clock } = openSlots();
     prove('a');
     enter('a', 9);
     clock.now = 1_900;
@@ -117,7 +65,7 @@ describe('one webhook', () => {
 
 describe('one webhook with a rate limit', () => {
   test('has no more claimed than it may send, and says when that is more (5)', () => {
-    const { slots, enter, end, clock, limitRate } = open();
+    const { slots, enter, end, clock, limitRate } = openSlots();
     limitRate('a', 10);
     assert.deepEqual([allowance(slots, 'a'), slots.untilRoomMs()], [1, Infinity]);
     enter('a', 1);
@@ -138,7 +86,7 @@ describe('one webhook with a rate limit', () => {
   });
 
   test('begins at most that many requests in any second, however late a connection comes (5)', () => {
-    const { slots, started, enter, clock, limitRate } = open({ total: 100, perWebhook: 64 });
+    const { slots, started, enter, clock, limitRate } = openSlots({ total: 100, perWebhook: 64 });
     limitRate('a', 20);
     const begun: number[] = [];
     for (clock.now = 0; clock.now < 10_000; clock.now += 10) {
@@ -159,7 +107,7 @@ describe('one webhook with a rate limit', () => {
   });
 
   test('gets back what was claimed and not sent (5)', () => {
-    const { slots, enter, end, clock, limitRate } = open();
+    const { slots, enter, end, clock, limitRate } = openSlots();
     limitRate('a', 1);
     enter('a', 1);
     assert.equal(allowance(slots, 'a'), 0);
@@ -169,7 +117,7 @@ describe('one webhook with a rate limit', () => {
   });
 
   test('is waited for while sends are under way, but not while its window is full (5)', () => {
-    const { slots, enter, end, limitRate } = open();
+    const { slots, enter, end, limitRate } = openSlots();
     limitRate('a', 10);
     enter('a', 1);
     assert.equal(slots.untilRoomMs(), Infinity);
@@ -181,7 +129,7 @@ describe('one webhook with a rate limit', () => {
 
 describe('many webhooks', () => {
   test('that hang from their first send on hold no slot of a healthy one (4)', () => {
-    const { slots, enter, prove, started, connectAll } = open();
+    const { slots, enter, prove, started, connectAll } = openSlots();
     prove('healthy');
     for (let n = 0; n < 64; n += 1) enter(`hanging ${n}`, 1);
     connectAll();
@@ -193,7 +141,7 @@ describe('many webhooks', () => {
   });
 
   test('that are unknown open few connections at a time, unless these take too long (4)', () => {
-    const { slots, enter, started, clock } = open();
+    const { slots, enter, started, clock } = openSlots();
     for (let n = 0; n < 30; n += 1) enter(`new ${n}`, 1);
     assert.equal(started.length, 12);
     const [first] = started;
@@ -206,32 +154,23 @@ describe('many webhooks', () => {
   });
 
   test('whose connections hang leave places to an organization that comes later (4)', () => {
-    const { enter, started } = open();
+    const { enter, started } = openSlots();
     for (let n = 0; n < 300; n += 1) enter(`${n % 6}/${n}`, 1);
     enter('later/first', 1);
     assert.equal(started.at(-1)?.item, 'later/first0');
   });
 
   test('that are known to fail connect in places of their own (4)', () => {
-    const { enter, started } = open();
+    const { enter, started } = openSlots();
     for (let n = 0; n < 300; n += 1) enter(`${n}/failing`, 1, true);
     assert.equal(started.length, 2);
     enter('a/new', 1);
     assert.equal(started.at(-1)?.item, 'a/new0');
   });
 
-  test('that were good and have been idle for long need not prove themselves again (2)', () => {
-    const { slots, enter, prove, started, clock } = open();
-    prove('a');
-    clock.now = 3_600_000;
-    assert.equal(slots.room(0).allowances.size, 0);
-    enter('a', 8);
-    assert.equal(started.length, 8);
-  });
-
   for (const organizations of [1, 8, 50]) {
     test(`fifty that answer after 1.9 s, of ${organizations} organizations, use no slot of quick ones (3)`, () => {
-      const { enter, end, prove, started, clock, connectAll } = open({
+      const { enter, end, prove, started, clock, connectAll } = openSlots({
         total: 256,
         perWebhook: 64,
       });
@@ -256,7 +195,7 @@ describe('many webhooks', () => {
   }
 
   test('that become leisurely leave the slots of quick ones after a quarter of a second (3)', () => {
-    const { slots, enter, prove, started, clock, connectAll } = open();
+    const { slots, enter, prove, started, clock, connectAll } = openSlots();
     for (const name of ['a/1', 'b/1', 'c/quick']) prove(name);
     for (const name of ['a/1', 'b/1']) enter(name, 8);
     enter('c/quick', 8);
@@ -268,7 +207,7 @@ describe('many webhooks', () => {
   });
 
   test('that were quick and hang hold the slots of others for two seconds only (1)', () => {
-    const { slots, enter, prove, started, clock } = open();
+    const { slots, enter, prove, started, clock } = openSlots();
     for (const id of ['a', 'b', 'healthy']) prove(id);
     enter('a', 8);
     enter('b', 8);
@@ -282,7 +221,7 @@ describe('many webhooks', () => {
   });
 
   test('that are not quick are left out of most claims (6)', () => {
-    const { slots, prove, enter, end, clock } = open();
+    const { slots, prove, enter, end, clock } = openSlots();
     prove('quick');
     prove('failing');
     enter('failing', 1);
@@ -296,7 +235,7 @@ describe('many webhooks', () => {
   });
 
   test('that are slow share their slots evenly, and leave some to unknown ones (4)', () => {
-    const { slots, enter, end, prove, connectAll, clock } = open({ total: 8, perWebhook: 64 });
+    const { slots, enter, end, prove, connectAll, clock } = openSlots({ total: 8, perWebhook: 64 });
     for (const id of ['a', 'b', 'c', 'd']) {
       prove(id);
       enter(id, 1);
@@ -315,7 +254,7 @@ describe('many webhooks', () => {
   });
 
   test('take turns where the slots are used up (3)', () => {
-    const { enter, end, prove, started } = open({ total: 4, perWebhook: 8 });
+    const { enter, end, prove, started } = openSlots({ total: 4, perWebhook: 8 });
     prove('a');
     prove('b');
     enter('a', 8);
@@ -330,7 +269,7 @@ describe('many webhooks', () => {
   });
 
   test('that are quick share what may wait for them (6)', () => {
-    const { slots, end, prove, enter } = open({ total: 100, perWebhook: 64 });
+    const { slots, end, prove, enter } = openSlots({ total: 100, perWebhook: 64 });
     for (const id of ['a', 'b', 'c', 'd']) {
       prove(id);
       enter(id, 8);
@@ -340,29 +279,10 @@ describe('many webhooks', () => {
   });
 
   test('never claim more than twelve times the total', () => {
-    const { slots } = open();
+    const { slots } = openSlots();
     assert.equal(slots.room(0).total, 12 * 16);
     assert.equal(slots.room(180).total, 12);
     assert.equal(slots.room(192).total, 0);
     assert.equal(slots.room(999).total, 0);
-  });
-
-  test('are forgotten when they are idle, so that memory does not grow', () => {
-    const { slots, prove, clock } = open();
-    prove('a');
-    assert.equal(slots.room(0).allowances.size, 1);
-    clock.now = 61_000;
-    assert.equal(slots.room(0).allowances.size, 0);
-  });
-
-  test('are idle from the end of their last send on', () => {
-    const { slots, enter, end, clock } = open();
-    enter('a', 1);
-    clock.now = 50_000;
-    end('a', 'success');
-    clock.now = 110_000;
-    assert.equal(slots.room(0).allowances.size, 1);
-    clock.now = 110_001;
-    assert.equal(slots.room(0).allowances.size, 0);
   });
 });

@@ -23,6 +23,7 @@
  *    webhook is made only when half of them have been sent, and claims for webhooks that are not
  *    quick are made only now and then.
  */
+import { LRUCache } from 'lru-cache';
 import { Connecting, connectingPlaces } from './connecting.ts';
 import { RateLimit } from './rate-limit.ts';
 import { roomFor, type Room } from './room.ts';
@@ -81,14 +82,14 @@ export class SendSlots<T> {
   readonly #now: () => number;
   readonly #loads = new Map<string, Load<T>>();
   /** Latest response times of healthy webhooks that have been forgotten. */
-  readonly #remembered = new Map<string, number>();
+  readonly #remembered = new LRUCache<string, number>({ max: maxRemembered });
   readonly #pools: Record<PoolName, SlotPool>;
   readonly #connecting = new Connecting();
   #underWay = 0;
   #turn = 0;
   #claimedForAllAt = Number.NEGATIVE_INFINITY;
   #isForAllDue = false;
-  #isServedNext = false;
+  #immediate: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
 
   /**
@@ -181,9 +182,10 @@ export class SendSlots<T> {
     slot.waitingSince = now;
     if (!slot.hasBegun) this.#loads.get(slot.webhookId)?.rate?.begin(now);
     slot.hasBegun = true;
-    if (!this.#connecting.leave(slot, now)) return;
-    this.#connected(slot);
-    this.serve();
+    if (this.#connecting.leave(slot, now)) {
+      this.#connected(slot);
+      this.serve();
+    }
   }
 
   end(slot: Slot, result: SendResult): void {
@@ -221,7 +223,6 @@ export class SendSlots<T> {
   takeWaiting(which: 'slow' | 'all' | { webhookId: string }): T[] {
     const taken: T[] = [];
     for (const [webhookId, load] of this.#loads) {
-      if (load.waiting.length === 0) continue;
       if (which === 'slow' && loadPoolOf(load, this.#now()) !== 'slow') continue;
       if (typeof which === 'object' && which.webhookId !== webhookId) continue;
       const kept = which === 'slow' ? Math.max(0, load.window - load.underWay.size) : 0;
@@ -237,15 +238,15 @@ export class SendSlots<T> {
   #lookAround(): void {
     const now = this.#now();
     for (const [webhookId, load] of this.#loads) {
-      if (isForgotten(load, now)) {
-        this.#forget(webhookId, load);
-        continue;
-      }
-      load.pool = loadPoolOf(load, now);
-      if (load.pool === 'quick' || load.pool === 'unknown') continue;
-      for (const slot of load.underWay) this.#moveOn(slot, load, now);
+      if (isForgotten(load, now)) this.#forget(webhookId, load);
+      else this.#reclassify(load, now);
     }
     this.serve();
+  }
+
+  #reclassify(load: Load<T>, now: number): void {
+    load.pool = loadPoolOf(load, now);
+    for (const slot of load.underWay) this.#moveOn(slot, load, now);
   }
 
   /** A long send gives up its slot. */
@@ -261,13 +262,7 @@ export class SendSlots<T> {
 
   #forget(webhookId: string, { hasSucceeded, isFailing, lastTookMs }: Load<T>): void {
     this.#loads.delete(webhookId);
-    if (!hasSucceeded || isFailing) return;
-    this.#remembered.set(webhookId, lastTookMs);
-    if (this.#remembered.size <= maxRemembered) return;
-    for (const oldest of this.#remembered.keys()) {
-      this.#remembered.delete(oldest);
-      break;
-    }
+    if (hasSucceeded && !isFailing) this.#remembered.set(webhookId, lastTookMs);
   }
 
   #standInLine(webhookId: string, load: Load<T>): void {
@@ -296,10 +291,9 @@ export class SendSlots<T> {
   }
 
   #serveNext(): void {
-    if (this.#isServedNext) return;
-    this.#isServedNext = true;
-    setImmediate(() => {
-      this.#isServedNext = false;
+    if (this.#immediate !== null) return;
+    this.#immediate = setImmediate(() => {
+      this.#immediate = null;
       this.serve();
     });
   }
