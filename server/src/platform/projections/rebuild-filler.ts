@@ -129,7 +129,8 @@ export class RebuildFiller<Event extends LogEntry> {
     this.#lanes.joinTwins();
     this.#lanes.arrange(progress.partitions.filter(({ partition }) => this.#holds(partition)));
     const [[lane] = []] = groupLanes(this.#lanes.all, compare);
-    if (lane === undefined || isAtAim(lane, progress) || isTooFarAhead(lane, progress)) return false;
+    if (lane === undefined || isAtAim(lane, progress) || isTooFarAhead(lane, progress))
+      return false;
     await this.#pass(lane, aimOf(lane, this.#lanes.all, compare) ?? progress.aim);
     return true;
   }
@@ -220,7 +221,7 @@ function isAtAim<Event>(lane: Lane<Event>, progress: FillProgress): boolean {
 }
 
 function isTooFarAhead<Event>(lane: Lane<Event>, progress: FillProgress): boolean {
-  const timeOf = (partitions: Partitions) =>
-    Math.min(...partitions.map(({ receivedAtMs }) => receivedAtMs ?? Infinity));
-  return timeOf(partitionsOf(lane, progress)) - timeOf(progress.partitions) > maxAheadMs;
+  const own = partitionsOf(lane, progress).map(({ receivedAtMs }) => receivedAtMs ?? -Infinity);
+  const all = progress.partitions.map(({ receivedAtMs }) => receivedAtMs ?? Infinity);
+  return Math.max(...own) - Math.min(...all) > maxAheadMs;
 }
