@@ -218,15 +218,14 @@ describe('during a rebuild', () => {
   test('a viewer is erased from rows that are just being carried over', async () => {
     const { db } = await openFilled();
     await sql`delete from event_block`.execute(db);
+    let removed = 0;
     for (const projection of fromLog) {
-      const { rows } = await sql`select from viewer_activity`.execute(db);
-      await rebuild(db, projection, {
-        eventLog: interrupted(db, 'end', 1, async () => {
-          if (projection.name === 'retention') assert.ok((await erase(db)) > 0);
-        }),
-      });
-      assert.ok(rows.length > 0);
+      const eraseOnce = async () => {
+        removed += await erase(db);
+      };
+      await rebuild(db, projection, { eventLog: interrupted(db, 'end', 1, eraseOnce) });
     }
+    assert.ok(removed > 0);
     assert.equal(await erase(db), 0);
   });
 
@@ -234,7 +233,6 @@ describe('during a rebuild', () => {
     const { db } = await openFilled();
     await sql`delete from content where content_id = ${gone}::uuid`.execute(db);
     const items = [{ organizationId, contentId: gone }];
-    await sql`update content set title = title`.execute(db);
     for (const projection of fromLog) {
       const purge = () => purgeFromProjections(db, allProjections, items);
       await rebuild(db, projection, { eventLog: interrupted(db, 'read', 2, purge) });
