@@ -17,7 +17,7 @@ import { isContention } from '../database/database-errors.ts';
 import { sleep } from '../async/lifecycle.ts';
 import type { LogEntry, LogPosition } from '../event-log/event-log.ts';
 import { LaneSet } from './lane-set.ts';
-import { aimOf, groupLanes, type Lane } from './lanes.ts';
+import { groupLanes, type Lane } from './lanes.ts';
 import type { PartitionLeases } from './partition-leases.ts';
 import type { Projection } from './projection.ts';
 import { interruptProjections, setSearchPath } from './queries.ts';
@@ -131,7 +131,7 @@ export class RebuildFiller<Event extends LogEntry> {
     const [[lane] = []] = groupLanes(this.#lanes.all, compare);
     if (lane === undefined || isAtAim(lane, progress) || isTooFarAhead(lane, progress))
       return false;
-    await this.#pass(lane, aimOf(lane, this.#lanes.all, compare) ?? progress.aim);
+    await this.#pass(lane, progress.aim);
     return true;
   }
 
@@ -139,6 +139,10 @@ export class RebuildFiller<Event extends LogEntry> {
     return this.#held.includes(partition);
   }
 
+  /**
+   * Always reads up to the aim, never to another lane: a read can only be limited by a position at
+   * which a reader has ended, not by one in the middle of what it reads.
+   */
   async #pass({ run }: Lane<Event>, until: LogPosition): Promise<void> {
     const { db, eventLog, eventsOfPass = defaultEventsOfPass } = this.#options;
     const limitEvents = Math.min(page.limitEvents, this.#eventsOfPass);

@@ -218,25 +218,23 @@ describe('during a rebuild', () => {
   test('a viewer is erased from rows that are just being carried over', async () => {
     const { db } = await openFilled();
     await sql`delete from event_block`.execute(db);
-    let removed = 0;
-    for (const projection of fromLog) {
-      const eraseOnce = async () => {
-        removed += await erase(db);
-      };
-      await rebuild(db, projection, { eventLog: interrupted(db, 'end', 1, eraseOnce) });
-    }
-    assert.ok(removed > 0);
+    const projection = fromLog.find(({ name }) => name === 'retention');
+    assert.ok(projection !== undefined);
+    const eraseNow = async () => assert.ok((await erase(db)) > 0);
+    await rebuild(db, projection, { eventLog: interrupted(db, 'end', 1, eraseNow) });
     assert.equal(await erase(db), 0);
   });
 
   test('an item is purged from the copies, too', async () => {
     const { db } = await openFilled();
-    await sql`delete from content where content_id = ${gone}::uuid`.execute(db);
-    const items = [{ organizationId, contentId: gone }];
-    for (const projection of fromLog) {
-      const purge = () => purgeFromProjections(db, allProjections, items);
-      await rebuild(db, projection, { eventLog: interrupted(db, 'read', 2, purge) });
-    }
+    const [projection] = fromLog;
+    assert.ok(projection !== undefined);
+    const purge = async () => {
+      await sql`delete from content where content_id = ${gone}::uuid`.execute(db);
+      const items = [{ organizationId, contentId: gone }];
+      await purgeFromProjections(db, allProjections, items);
+    };
+    await rebuild(db, projection, { eventLog: interrupted(db, 'read', 2, purge) });
     const tables = await readTables(db);
     const naming = Object.entries(tables).filter(([, rows]) =>
       rows.some((row) => row.includes(gone)),
