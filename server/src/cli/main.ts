@@ -105,7 +105,8 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./reload.ts')).reloadCommand,
   },
   rebuild: {
-    summary: '`rebuild <projection>|all` rebuilds statistics from the event log',
+    summary:
+      '`rebuild <projection>|all` rebuilds statistics from the event log; several processes share the work',
     usage: 'rebuild <projection>|all',
     maxWords: 1,
     load: async () => (await import('./rebuild.ts')).rebuild,

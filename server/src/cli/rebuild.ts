@@ -1,12 +1,16 @@
 import { allProjections } from '../app/projections.ts';
 import { rebuildProjection } from '../platform/projections/rebuild.ts';
 import { openConfiguredLog } from '../features/events/events.ts';
-import { readConfig } from '../app/config.ts';
+import { readConfig, type Config } from '../app/config.ts';
 import { createLogger } from '../platform/logging/logging.ts';
+import { version } from '../version.ts';
 import { print, UsageError, type Command } from './command.ts';
 import { withDatabase } from './with-database.ts';
 
-/** Rebuilds projections from the event log. The service may keep running. */
+/**
+ * Rebuilds projections from the event log. The service may keep running. Several processes share
+ * the work on a projection if they run this command at the same time.
+ */
 export const rebuild: Command = async ({ env, positionals: [wanted], json }) => {
   const config = readConfig(env);
   const known = allProjections(config);
@@ -23,6 +27,7 @@ export const rebuild: Command = async ({ env, positionals: [wanted], json }) => 
       await rebuildProjection(projection, {
         db,
         eventLog: opened.eventLog,
+        edition: editionOf(config),
         onProgress: ({ events, total }) => {
           const percent = total === 0 ? 100 : Math.floor((100 * events) / total);
           // Progress goes to standard error, so that `--json` prints nothing but JSON.
@@ -38,3 +43,8 @@ export const rebuild: Command = async ({ env, positionals: [wanted], json }) => 
   const names = projections.map(({ name }) => name);
   print(json, { rebuilt: names }, [`Rebuilt: ${names.join(', ')}`]);
 };
+
+/** The code and the settings that what is stored depends on. */
+function editionOf({ botEvents, sessionTimeoutMs }: Config): string {
+  return JSON.stringify({ version, botEvents, sessionTimeoutMs });
+}

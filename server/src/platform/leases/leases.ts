@@ -129,3 +129,8 @@ export async function deleteEndedLeases(tx: Tx, prefix: string): Promise<void> {
     delete from lease
     where starts_with(name, ${prefix}) and held_until < now() - interval '1 minute'`.execute(tx);
 }
+
+/** Deletes all leases with a name prefix, whoever holds them. */
+export async function deleteLeases(tx: Tx, prefix: string): Promise<void> {
+  await sql`delete from lease where starts_with(name, ${prefix})`.execute(tx);
+}

@@ -14,14 +14,18 @@ import { ProjectionRun } from './run.ts';
 export class LaneSet<Event extends LogEntry> {
   readonly #projections: readonly Projection<Event>[];
   readonly #log: Pick<EventLog<Event>, 'start' | 'compare'>;
+  readonly #schema: string | null;
   #lanes: readonly Lane<Event>[] = [];
 
+  /** @param schema of the tables, if they are not the live ones */
   constructor(
     projections: readonly Projection<Event>[],
     log: Pick<EventLog<Event>, 'start' | 'compare'>,
+    schema: string | null = null,
   ) {
     this.#projections = projections;
     this.#log = log;
+    this.#schema = schema;
   }
 
   get all(): readonly Lane<Event>[] {
@@ -65,7 +69,10 @@ export class LaneSet<Event extends LogEntry> {
   }
 
   #createLane(projection: Projection<Event>, partitions: readonly number[]): Lane<Event> {
-    const run = new ProjectionRun(projection, this.#log.start, { partitions });
+    const run = new ProjectionRun(projection, this.#log.start, {
+      partitions,
+      schema: this.#schema,
+    });
     return { run, pace: new Pace(projection.maxDuty) };
   }
 

@@ -69,6 +69,15 @@ export async function setSearchPath(tx: Tx, schema: string): Promise<void> {
   );
 }
 
+/** Like `setSearchPath`, for the statements of `work` alone. */
+export async function inSchema(tx: Tx, schema: string, work: () => Promise<void>): Promise<void> {
+  const { rows } = await sql<{ path: string }>`
+    select current_setting('search_path') as path`.execute(tx);
+  await setSearchPath(tx, schema);
+  await work();
+  await sql`select set_config('search_path', ${rows[0]?.path ?? ''}, true)`.execute(tx);
+}
+
 /**
  * Locks partitions of a projection, so that nobody else writes for them until the transaction ends.
  */
@@ -191,22 +200,21 @@ export async function readGeneration(
   return generation;
 }
 
-/** @returns the generation that the last partition of the projection has reached */
+/** @returns the generations that the last and the first partition of the projection have reached */
 export async function writeGeneration(
   tx: Tx,
   projection: string,
   { partitions, generation }: { partitions: readonly number[]; generation: number },
-): Promise<number> {
+): Promise<{ least: number; latest: number }> {
   await tx
     .updateTable('projection')
     .set({ generation })
     .where('name', '=', projection)
     .where('partition', 'in', partitions)
     .execute();
-  const { least } = await tx
+  return tx
     .selectFrom('projection')
-    .select(({ fn }) => fn.min('generation').as('least'))
+    .select(({ fn }) => [fn.min('generation').as('least'), fn.max('generation').as('latest')])
     .where('name', '=', projection)
     .executeTakeFirstOrThrow();
-  return least;
 }

@@ -2,24 +2,37 @@
 import { randomInt } from 'node:crypto';
 import { sql } from 'kysely';
 import type { Tx } from '../database/database.ts';
-import type { LogPosition } from '../event-log/event-log.ts';
 import { everyPartition } from './partitions.ts';
-import type { Progress } from './queries.ts';
 
-type Copied = { readonly name: string; readonly tables: readonly string[] };
+export type Copied = { readonly name: string; readonly tables: readonly string[] };
+
+/** The schema of the copies of a projection's tables. */
+export function schemaOfCopies(name: string): string {
+  return `rebuild_${name}`;
+}
+
+/** Those of these projections that are being rebuilt. */
+export async function selectCopied(tx: Tx, names: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`
+    select name from unnest(${names}::text[]) as wanted (name)
+    join pg_namespace on nspname = 'rebuild_' || name order by name`.execute(tx);
+  return rows.map(({ name }) => name);
+}
 
 /**
- * Creates the schema, with an empty copy of each table and rows for the progress.
+ * Creates the schema, with an empty copy of each table, rows for the progress, and `rebuild`, which
+ * says by whom and how far the copies are filled.
  *
- * @returns these rows. Their revision is a number that no other row has, so a rebuild whose schema
- * was replaced is rejected instead of writing into the live tables
+ * @returns the revision of the rows. No other row has this number, so a rebuild whose schema was
+ * replaced is rejected instead of writing into the live tables
  */
 export async function createCopies(
   tx: Tx,
-  schema: string,
   { name, tables }: Copied,
-): Promise<Progress[]> {
-  await dropCopies(tx, schema);
+  edition: string,
+): Promise<number> {
+  const schema = schemaOfCopies(name);
+  await dropCopies(tx, name);
   await sql`create schema ${sql.ref(schema)}`.execute(tx);
   for (const table of [...tables, 'projection']) {
     const copy = sql.id(schema, table);
@@ -38,7 +51,10 @@ export async function createCopies(
     insert into ${sql.id(schema, 'projection')} (name, partition, revision, fence)
     select ${name}, partition, ${revision}, ${revision}
     from unnest(${everyPartition}::int[]) as partition`.execute(tx);
-  return everyPartition.map((partition) => ({ name, partition, position: null, revision }));
+  const state = sql.id(schema, 'rebuild');
+  await sql`create table ${state} (edition text, aim jsonb, first_day_ms float8)`.execute(tx);
+  await sql`insert into ${state} (edition) values (${edition})`.execute(tx);
+  return revision;
 }
 
 /**
@@ -60,50 +76,24 @@ async function copyIndexNames(tx: Tx, schema: string, table: string): Promise<vo
   }
 }
 
-export async function dropCopies(tx: Tx, schema: string): Promise<void> {
+export async function dropCopies(tx: Tx, name: string): Promise<void> {
   await sql`set local client_min_messages = warning`.execute(tx);
-  await sql`drop schema if exists ${sql.ref(schema)} cascade`.execute(tx);
+  await sql`drop schema if exists ${sql.ref(schemaOfCopies(name))} cascade`.execute(tx);
 }
 
-/** Drops the tables and renames the copies to them. */
-export async function replaceTables(tx: Tx, schema: string, { tables }: Copied): Promise<void> {
+/**
+ * Drops the tables and renames the copies to them. The rows of the rebuild's progress go, too:
+ * without copies, a process that still wrote for them would write into the live tables.
+ */
+export async function replaceTables(tx: Tx, { name, tables }: Copied): Promise<void> {
   const { rows } = await sql<{ home: string }>`select current_schema() as home`.execute(tx);
   const home = rows[0]?.home ?? 'public';
+  const schema = schemaOfCopies(name);
   // All readers would queue behind a lock that waits for a long read.
   await sql`set local lock_timeout = '5s'`.execute(tx);
   for (const table of tables) {
     await sql`drop table ${sql.id(home, table)}`.execute(tx);
     await sql`alter table ${sql.id(schema, table)} set schema ${sql.ref(home)}`.execute(tx);
   }
-}
-
-/** The progress of a rebuild. `generation` belongs to the writer: see the column. */
-export type ShadowProgress = { position: LogPosition; events: number; generation: number };
-
-export async function readShadowProgress(
-  tx: Tx,
-  schema: string,
-  name: string,
-): Promise<ShadowProgress> {
-  // A rebuild moves all partitions together.
-  const { rows } = await sql<ShadowProgress>`
-    select position, sum(events)::int8 as events, max(generation) as generation
-    from ${sql.id(schema, 'projection')} where name = ${name} group by position`.execute(tx);
-  const [row] = rows;
-  if (row === undefined) throw new Error(`another rebuild of ${name} has taken over`);
-  return row;
-}
-
-/** Makes the projectors continue from where a rebuild has come. */
-export async function saveProgress(
-  tx: Tx,
-  name: string,
-  { position, events, generation }: ShadowProgress,
-): Promise<void> {
-  await sql`
-    update projection set position = ${JSON.stringify(position)}::jsonb,
-      revision = revision + 1, fence = revision + 1,
-      events = case when partition = 0 then ${events}::bigint else 0 end,
-      generation = ${generation}::int
-    where name = ${name}`.execute(tx);
+  await sql`delete from ${sql.id(schema, 'projection')}`.execute(tx);
 }

@@ -4,36 +4,44 @@
  *   empty copies of its tables in a schema of their own → the whole log into the copies
  *   → the copies replace the tables, in one transaction
  *
- * All partitions are rebuilt together. Until that transaction, everybody reads the old tables and
- * the projectors keep them up to date; then they continue with the new ones, from where the rebuild
- * has come. A killed rebuild leaves a schema that the next one removes; a second one at the same
- * time takes over from the first, which fails.
+ * Until that transaction, everybody reads the old tables and the projectors keep them up to date;
+ * then they continue with the new ones, from where the rebuild has come.
+ *
+ * 1. Any number of processes fill the copies by partition: see rebuild-filler.ts. A process joins a
+ *    rebuild that is running, unless it would fill the copies differently: then it starts over, and
+ *    the others fail. A rebuild that all processes have left is started over, too.
+ * 2. Erasures and purges also change the copies, and make the processes that fill them read again
+ *    from the last committed position: see upkeep.ts. So a rebuild brings nobody back.
  *
  * The log does not keep everything forever. How to handle days that it has lost is up to the
  * projection: see `RebuildPlan`.
  */
-import { inBatches } from '../database/batches.ts';
 import { inTransaction, type Db } from '../database/database.ts';
+import { sleep } from '../async/lifecycle.ts';
 import type { EventLog, LogEntry } from '../event-log/event-log.ts';
+import { deleteLeases, readLeases } from '../leases/leases.ts';
+import { PartitionLeases } from './partition-leases.ts';
 import { everyPartition } from './partitions.ts';
-import type { Projection } from './projection.ts';
+import type { Projection, RebuildPlan } from './projection.ts';
 import {
   advanceProjection,
   insertProjections,
   interruptProjections,
-  setSearchPath,
+  lockProjections,
 } from './queries.ts';
+import { RebuildFiller } from './rebuild-filler.ts';
 import {
-  createCopies,
-  dropCopies,
-  readShadowProgress,
-  replaceTables,
-  saveProgress,
-} from './rebuild-queries.ts';
-import { ProjectionRun } from './run.ts';
+  beginFilling,
+  findCopies,
+  findRebuild,
+  lockRebuilds,
+  readFillProgress,
+} from './rebuild-progress.ts';
+import { createCopies, dropCopies, schemaOfCopies } from './rebuild-queries.ts';
 
 export type RebuildProgress = {
   readonly projection: string;
+  /** Events that all processes together have counted. */
   readonly events: number;
   /** Events in the log when the rebuild began. */
   readonly total: number;
@@ -44,78 +52,138 @@ export type RebuildOptions<Event extends LogEntry> = {
   readonly eventLog: EventLog<Event>;
   readonly onProgress?: (progress: RebuildProgress) => void;
   readonly signal: AbortSignal;
+  /** Processes with the same edition fill tables equally, and may work on one rebuild. */
+  readonly edition?: string;
   /** For tests: the number of events after which a pass is written. */
   readonly eventsOfPass?: number;
+  /** For tests: the time after which others take over the partitions of a process that is gone. */
+  readonly leaseMs?: number;
 };
 
-const defaultEventsOfPass = 80_000;
-const rowsAtOnce = 500;
-const page = { limitBlocks: 500, limitEvents: 20_000 };
+const defaultLeaseMs = 10_000;
+const pollMs = 200;
 
-/**
- * Rebuilds one projection. @throws if another rebuild of it has taken over, or it has to be retried
- */
+/** @throws if a rebuild with other code or settings has taken over */
 export async function rebuildProjection<Event extends LogEntry>(
   projection: Projection<Event>,
   options: RebuildOptions<Event>,
 ): Promise<void> {
   const { name, rebuild: plan } = projection;
-  const { db, eventLog, signal } = options;
+  const { db, signal } = options;
   await inTransaction(db, (tx) => insertProjections(tx, [name]));
-  if (plan.from === 'now') {
-    const position = await eventLog.end();
-    return inTransaction(db, async (tx) => {
-      await interruptProjections(tx, [{ name }]);
-      await plan.clear(tx);
-      const partitions = everyPartition;
-      await advanceProjection(tx, { name, partitions, position, events: 0, receivedAt: null });
-    });
-  }
-  const schema = `rebuild_${name}`;
-  const rows = await inTransaction(db, (tx) => createCopies(tx, schema, projection));
-  try {
-    const firstDayMs = await eventLog.firstDay();
-    await plan.carryOver?.({ db, schema, firstDayMs, signal });
-    const run = new ProjectionRun(projection, eventLog.start, { schema });
-    run.resume(rows);
-    await projectInto(run, options);
-    const { settle } = plan;
-    if (settle !== undefined) {
-      await inBatches(db, rowsAtOnce, signal, async (tx) => {
-        await setSearchPath(tx, schema);
-        return settle(tx, rowsAtOnce);
-      });
-    }
-    await inTransaction(db, async (tx) => {
-      // The projector waits for this row, and then finds that it was overtaken.
-      await interruptProjections(tx, [{ name }]);
-      await plan.keepOld?.(tx, schema, firstDayMs);
-      const progress = await readShadowProgress(tx, schema, name);
-      await replaceTables(tx, schema, projection);
-      await saveProgress(tx, name, progress);
-    });
-  } finally {
-    await inTransaction(db, (tx) => dropCopies(tx, schema));
+  if (plan.from === 'now') return startFromNow(name, plan, options);
+  for (;;) {
+    signal.throwIfAborted();
+    const entered = await enter(projection, options);
+    if (entered !== null && (await takePart(projection, options, entered))) return;
+    await sleep(pollMs, signal);
   }
 }
 
-async function projectInto<Event extends LogEntry>(
-  run: ProjectionRun<Event>,
-  { db, eventLog, onProgress, signal, eventsOfPass = defaultEventsOfPass }: RebuildOptions<Event>,
+async function startFromNow<Event extends LogEntry>(
+  name: string,
+  plan: Extract<RebuildPlan, { from: 'now' }>,
+  { db, eventLog }: RebuildOptions<Event>,
 ): Promise<void> {
-  const total = await eventLog.countEvents();
-  for (let events = 0; ;) {
-    signal.throwIfAborted();
-    const { blocks, next, isLast } = await eventLog.read(run.position, {
-      ...page,
-      limitEvents: Math.min(page.limitEvents, eventsOfPass),
-    });
-    run.collect(blocks, next);
-    if (run.collected.events >= eventsOfPass || isLast) {
-      events += run.collected.events;
-      await run.write(db);
-      onProgress?.({ projection: run.projection.name, events, total: Math.max(total, events) });
+  const position = await eventLog.end();
+  await inTransaction(db, async (tx) => {
+    await interruptProjections(tx, [{ name }]);
+    await plan.clear(tx);
+    const partitions = everyPartition;
+    await advanceProjection(tx, { name, partitions, position, events: 0, receivedAt: null });
+  });
+}
+
+type Entered = {
+  readonly id: number;
+  readonly leases: PartitionLeases;
+  /** The revision of the created rows; null if another process has created them. */
+  readonly created: number | null;
+};
+
+/** Joins or starts a rebuild. @returns null while another process prepares it */
+async function enter<Event extends LogEntry>(
+  projection: Projection<Event>,
+  { db, edition = '', leaseMs = defaultLeaseMs }: RebuildOptions<Event>,
+): Promise<Entered | null> {
+  const { name } = projection;
+  return inTransaction(db, async (tx) => {
+    await lockRebuilds(tx, name);
+    const found = await findRebuild(tx, projection);
+    if (found?.edition === edition) {
+      const leases = new PartitionLeases(leaseMs, leaseNames(name, found.id));
+      const present = await readLeases(tx, leaseNames(name, found.id).presence);
+      if (present.size > 0 && found.aim === null) return null;
+      if (present.size > 0) {
+        await leases.arrive(tx);
+        return { id: found.id, leases, created: null };
+      }
     }
-    if (isLast) return;
+    // An erasure that does not know the copies yet must end before rows are carried over.
+    await lockProjections(tx, [{ name }]);
+    const created = await createCopies(tx, projection, edition);
+    await deleteLeases(tx, leasePrefix(name));
+    const id = (await findCopies(tx, projection)) ?? 0;
+    const leases = new PartitionLeases(leaseMs, leaseNames(name, id));
+    await leases.arrive(tx);
+    return { id, leases, created };
+  });
+}
+
+function leasePrefix(name: string): string {
+  return `rebuild ${name} `;
+}
+
+function leaseNames(name: string, id: number) {
+  const prefix = `${leasePrefix(name)}${id}`;
+  return { presence: `${prefix} by `, partition: `${prefix} partition ` };
+}
+
+/** @returns false if the rebuild must be started over, because something was erased early on */
+async function takePart<Event extends LogEntry>(
+  projection: Projection<Event>,
+  options: RebuildOptions<Event>,
+  { id, leases, created }: Entered,
+): Promise<boolean> {
+  const filler = new RebuildFiller(projection, options, { id, leases });
+  try {
+    await using _attendance = await filler.attend(options.leaseMs ?? defaultLeaseMs);
+    if (created !== null && !(await prepare(projection, options, { id, revision: created }))) {
+      if ((await readFillProgress(options.db, projection, id)) !== null) return false;
+    }
+    await filler.run();
+    return true;
+  } finally {
+    await leave(projection, options, { id, leases });
   }
+}
+
+/** Fills in what the log has lost. @returns whether filling may begin */
+async function prepare<Event extends LogEntry>(
+  projection: Projection<Event>,
+  { db, eventLog, signal }: RebuildOptions<Event>,
+  created: { readonly id: number; readonly revision: number },
+): Promise<boolean> {
+  const { name, rebuild: plan } = projection;
+  const firstDayMs = await eventLog.firstDay();
+  const schema = schemaOfCopies(name);
+  if (plan.from === 'log') await plan.carryOver?.({ db, schema, firstDayMs, signal });
+  const aim = await eventLog.end();
+  return inTransaction(db, (tx) => beginFilling(tx, projection, { ...created, aim, firstDayMs }));
+}
+
+/** The last process to leave removes copies that have not replaced the tables. */
+async function leave<Event extends LogEntry>(
+  projection: Projection<Event>,
+  { db }: RebuildOptions<Event>,
+  { id, leases }: Pick<Entered, 'id' | 'leases'>,
+): Promise<void> {
+  const { name } = projection;
+  await inTransaction(db, async (tx) => {
+    await lockRebuilds(tx, name);
+    await leases.releaseIn(tx);
+    const found = await findCopies(tx, projection);
+    const others = await readLeases(tx, leaseNames(name, id).presence);
+    if (found === null || (found === id && others.size === 0)) await dropCopies(tx, name);
+  });
 }

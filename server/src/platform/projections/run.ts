@@ -21,7 +21,7 @@ type RunOptions = {
   /** Ascending; default: all. */
   readonly partitions?: readonly number[];
   /** The schema of its tables, if they are not the live ones. */
-  readonly schema?: string;
+  readonly schema?: string | null;
 };
 
 export class ProjectionRun<Event> {
@@ -45,14 +45,14 @@ export class ProjectionRun<Event> {
   constructor(
     projection: Projection<Event>,
     start: LogPosition,
-    { partitions = everyPartition, schema }: RunOptions = {},
+    { partitions = everyPartition, schema = null }: RunOptions = {},
   ) {
     this.projection = projection;
     this.partitions = partitions;
     this.position = start;
     this.#start = start;
     this.#writer = projection.createWriter();
-    this.#schema = schema ?? null;
+    this.#schema = schema;
   }
 
   /** Whether, according to these rows, nobody else has written for its partitions. */

@@ -1,9 +1,14 @@
-/** Erasure, purges and expiry in the tables of all projections. */
-import { inTransaction, type Db } from '../database/database.ts';
+/**
+ * Erasure, purges and expiry in the tables of all projections. Erasures and purges also reach the
+ * copies that a rebuild is filling: it may have read the events before they were removed from the
+ * log.
+ */
+import { inTransaction, type Db, type Tx } from '../database/database.ts';
 import { inBatches } from '../database/batches.ts';
 import { partitionOf } from './partitions.ts';
 import { isDivided, type ProjectedItem, type Projection, type Viewer } from './projection.ts';
-import { interruptProjections, lockProjections, type Concerned } from './queries.ts';
+import { inSchema, interruptProjections, lockProjections, type Concerned } from './queries.ts';
+import { schemaOfCopies, selectCopied } from './rebuild-queries.ts';
 
 const rowsAtOnce = 2_000;
 const itemsAtOnce = 100;
@@ -29,6 +34,10 @@ export async function eraseFromProjections<Event>(
     await interruptProjections(tx, concerned);
     let removed = 0;
     for (const { erase } of concerned) removed += await erase(tx, viewer);
+    await inCopies(tx, concerned, async ({ erase, ...one }) => {
+      await interruptProjections(tx, [one]);
+      await erase(tx, viewer);
+    });
     return removed;
   });
 }
@@ -51,13 +60,40 @@ export async function purgeFromProjections<Event>(
   });
   // Includes projections without rows about items, because their writers may have some in memory.
   const all = projections.map((projection) => partitionsOf(projection, organizationIds));
-  if (items.length > 0) await inTransaction(db, (tx) => interruptProjections(tx, all));
+  if (items.length > 0) {
+    await inTransaction(db, async (tx) => {
+      await interruptProjections(tx, all);
+      await inCopies(tx, all, (one) => interruptProjections(tx, [one]));
+    });
+  }
   for (let from = 0; from < items.length; from += itemsAtOnce) {
     const some = items.slice(from, from + itemsAtOnce);
     await inTransaction(db, async (tx) => {
       await lockProjections(tx, concerned);
       for (const { purge } of concerned) await purge(tx, some);
+      await inCopies(tx, concerned, async ({ purge, ...one }) => {
+        await lockProjections(tx, [one]);
+        await purge(tx, some);
+      });
     });
+  }
+}
+
+/**
+ * Repeats work in the copies of those projections that are being rebuilt. The projections must be
+ * locked, so that copies neither replace the tables nor are created meanwhile.
+ */
+async function inCopies<One extends Concerned>(
+  tx: Tx,
+  concerned: readonly One[],
+  work: (one: One) => Promise<void>,
+): Promise<void> {
+  const copied = await selectCopied(
+    tx,
+    concerned.map(({ name }) => name),
+  );
+  for (const one of concerned.filter(({ name }) => copied.includes(name))) {
+    await inSchema(tx, schemaOfCopies(one.name), () => work(one));
   }
 }
 

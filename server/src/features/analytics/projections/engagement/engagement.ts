@@ -212,8 +212,8 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   }
 
   /**
-   * Enters a generation. Once all partitions have entered, empties the tables of the next one. Uses
-   * the time of the log, not the clock.
+   * Enters a generation. Once all partitions have entered and none is ahead, empties the tables of
+   * the next one, which hold nothing that exists. Uses the time of the log, not the clock.
    *
    * @returns the generation to write: a block may arrive slightly too late for its own
    */
@@ -224,12 +224,13 @@ class EngagementWriter implements ProjectionWriter<LoggedEvent> {
   ): Promise<number> {
     const known = await readGeneration(tx, name, partitions);
     if (generation <= known) return known;
-    const least = await writeGeneration(tx, name, { partitions, generation });
-    if (least === generation) {
+    const { least, latest } = await writeGeneration(tx, name, { partitions, generation });
+    // In a rebuild, partitions may be further apart and use the table of the next one already.
+    if (least === generation && latest === generation) {
       const next = generation + 1;
       await truncateStates(tx, [tableOf(viewTables, next), tableOf(sessionTables, next)]);
-      await deleteOldSessionDevices(tx, generation - 1);
     }
+    if (least === generation) await deleteOldSessionDevices(tx, generation - 1);
     this.#views.forget();
     this.#sessions.forget();
     return generation;

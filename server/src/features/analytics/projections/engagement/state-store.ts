@@ -6,8 +6,8 @@
  * A generation is three days of the log, by the time at which blocks were received. A row that
  * changes moves to the table of the current generation. If a key has rows in several tables, the
  * one written in the latest generation counts. Partitions enter a generation one after another, so
- * the table of the next generation is truncated once the last of them has entered the current one.
- * A state that was touched in neither the current nor the previous generation no longer exists,
+ * the table of the next generation is truncated once the last of them has entered the current one,
+ * unless another one is further already. A state that was touched in neither the current nor the previous generation no longer exists,
  * even if its row does. This depends only on the log, so it does not vary with how the log is split
  * into passes. Events older than a day are rejected, so no state is forgotten that an event could
  * still belong to.
