@@ -4958,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhsje9pbb2nxe6p5epp7",
+                     *         "requestId": "req_01m8h5cbv9eeevby93499yfbe8",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5107,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h4xht5ez18x0xz0j7kw11s",
+                     *         "id": "alr_01m8h5cbvte5cafrtf2bqkkh5f",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5131,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T13:18:37.894Z"
+                     *         "createdAt": "2026-11-28T13:26:43.323Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhspenvbrqgsqx1kr8af"
+                     *         "requestId": "req_01m8h5cbveef5snw4fxvqj3dqp"
                      *       }
                      *     }
                      */
@@ -5200,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h4xhtceg58dn37yqphsfhd",
+                     *         "id": "alr_01m8h5cbw2edasyycsapktn650",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5224,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T13:18:37.901Z"
+                     *         "createdAt": "2026-11-28T13:26:43.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhtge6ctf3qxevjrp42q"
+                     *         "requestId": "req_01m8h5cbw5egx8c49nt73m36vr"
                      *       }
                      *     }
                      */
@@ -5292,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h4xhvve2q9wy4fnezb4f3q",
+                     *         "id": "alr_01m8h5cbx6ehqrjzs7h1n7657d",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhvzecsb8v4vpqce59nz"
+                     *         "requestId": "req_01m8h5cbx9ew7855gz7q62p679"
                      *       }
                      *     }
                      */
@@ -5436,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h4xhtse6rthc56r064gv99",
+                     *         "id": "alr_01m8h5cbwaed2thxh84scmg73q",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5460,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T13:18:37.913Z"
+                     *         "createdAt": "2026-11-28T13:26:43.339Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhtxedkskbqn4swyvfxk"
+                     *         "requestId": "req_01m8h5cbweet8vqfn94n0097g1"
                      *       }
                      *     }
                      */
@@ -5536,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhxee2m9nvd417bn45x1",
+                     *         "requestId": "req_01m8h5cbybern9aa9zdz65vcme",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5693,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhw7en18dxnsktejs21r"
+                     *         "requestId": "req_01m8h5cbxfedxbmj2yb6g493a9"
                      *       }
                      *     }
                      */
@@ -5812,8 +5812,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhh6eg5b1az4j97nm107",
-                     *         "asOf": "2026-11-28T13:18:37.612Z"
+                     *         "requestId": "req_01m8h5cbm6esw9f4wy1ez1ydva",
+                     *         "asOf": "2026-11-28T13:26:43.081Z"
                      *       }
                      *     }
                      */
@@ -6015,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjbaemvrngyw224fmsyw",
-                     *         "asOf": "2026-11-28T13:18:38.467Z"
+                     *         "requestId": "req_01m8h5cc9geq4a5danprx935j0",
+                     *         "asOf": "2026-11-28T13:26:43.787Z"
                      *       }
                      *     }
                      */
@@ -6169,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a2224e-bf99-77dc-b636-2fb2a30c080a",
+                     *           "contentId": "01a22256-2946-704d-be31-586f1f863c27",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6220,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhhsem3tm6y1cyb1z7pw",
+                     *         "requestId": "req_01m8h5cbmne4tbggvfc9kwenet",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T13:18:37.632Z"
+                     *         "asOf": "2026-11-28T13:26:43.100Z"
                      *       }
                      *     }
                      */
@@ -6490,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a2224e-c660-74ae-b357-fd060348453d",
+                     *         "contentId": "01a22256-2eb1-766a-a97b-a6bc446478fd",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6579,8 +6579,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhkgeqabwqgan8dvbj80",
-                     *         "asOf": "2026-11-28T13:18:37.683Z"
+                     *         "requestId": "req_01m8h5cbnrewva8vpsyvfksber",
+                     *         "asOf": "2026-11-28T13:26:43.131Z"
                      *       }
                      *     }
                      */
@@ -6848,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a2224e-c6d8-7205-9bc5-f5d9dfae3a90",
+                     *         "contentId": "01a22256-2f1e-74b0-a624-bdc80701f3a3",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6888,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhpxesjahkerf3x1xq8q",
-                     *         "asOf": "2026-11-28T13:18:37.790Z"
+                     *         "requestId": "req_01m8h5cbs3ehnrm07xtsda306w",
+                     *         "asOf": "2026-11-28T13:26:43.236Z"
                      *       }
                      *     }
                      */
@@ -7116,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjcre6ptbcy6v4p4w7gr",
-                     *         "asOf": "2026-11-28T13:18:38.524Z"
+                     *         "requestId": "req_01m8h5ccase0rb42v7e5v62h4w",
+                     *         "asOf": "2026-11-28T13:26:43.813Z"
                      *       }
                      *     }
                      */
@@ -7303,8 +7303,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhm4e7b8np9dh6zdrp61",
-                     *         "asOf": "2026-11-28T13:18:37.704Z"
+                     *         "requestId": "req_01m8h5cbp5eapsmcrabnc32pz3",
+                     *         "asOf": "2026-11-28T13:26:43.145Z"
                      *       }
                      *     }
                      */
@@ -7628,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj9ke2j99gvyatwmj6h4",
-                     *         "asOf": "2026-11-28T13:18:38.402Z"
+                     *         "requestId": "req_01m8h5cc7cebkv219sgpcds8wv",
+                     *         "asOf": "2026-11-28T13:26:43.707Z"
                      *       }
                      *     }
                      */
@@ -7785,8 +7785,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhpgefma9tzdtnfshd6k",
-                     *         "asOf": "2026-11-28T13:18:37.777Z"
+                     *         "requestId": "req_01m8h5cbrpenfaf23ew0rwsx09",
+                     *         "asOf": "2026-11-28T13:26:43.222Z"
                      *       }
                      *     }
                      */
@@ -7909,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhngem5ah55mkx9xj3f9",
-                     *         "asOf": "2026-11-28T13:18:37.748Z"
+                     *         "requestId": "req_01m8h5cbqfem08q1yvf91pr7gp",
+                     *         "asOf": "2026-11-28T13:26:43.187Z"
                      *       }
                      *     }
                      */
@@ -8187,8 +8187,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhg2ehqtpqahznw6d2e9",
-                     *         "asOf": "2026-11-28T13:18:37.575Z"
+                     *         "requestId": "req_01m8h5cbk1e46srpt92mjggr0n",
+                     *         "asOf": "2026-11-28T13:26:43.046Z"
                      *       }
                      *     }
                      */
@@ -8628,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjame61sn43b8aae2rbh",
-                     *         "asOf": "2026-11-28T13:18:38.434Z"
+                     *         "requestId": "req_01m8h5cc8mebssffgbmzk8t28f",
+                     *         "asOf": "2026-11-28T13:26:43.749Z"
                      *       }
                      *     }
                      */
@@ -8858,8 +8858,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhmvegs85k6gpn57249b",
-                     *         "asOf": "2026-11-28T13:18:37.723Z"
+                     *         "requestId": "req_01m8h5cbpserb82hrp41hy7db9",
+                     *         "asOf": "2026-11-28T13:26:43.161Z"
                      *       }
                      *     }
                      */
@@ -9056,7 +9056,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T13:18:37.867Z",
+                     *         "now": "2026-11-28T13:26:43.300Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
@@ -9071,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T12:19:00.000Z",
+                     *             "minute": "2026-11-28T12:27:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9083,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T12:20:00.000Z",
+                     *             "minute": "2026-11-28T12:28:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9099,8 +9099,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhs5eqa94kf917r4trvn",
-                     *         "asOf": "2026-11-28T13:18:37.863Z"
+                     *         "requestId": "req_01m8h5cbtyeda8pjrxqydhn8e8",
+                     *         "asOf": "2026-11-28T13:26:43.295Z"
                      *       }
                      *     }
                      */
@@ -9224,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhxpet396mj7v3q94ebz",
+                     *         "requestId": "req_01m8h5cbyhev0teae05ks7pvw7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9439,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h4xhzfeyysp36ttd6fkp41",
+                     *         "id": "rpt_01m8h5cbzcehavbrcctwf7vw8r",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9458,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T13:18:38.064Z"
+                     *         "createdAt": "2026-11-28T13:26:43.436Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhxwe6ft03wsrcvxjwsh"
+                     *         "requestId": "req_01m8h5cbymezvba2p5yfrwe81f"
                      *       }
                      *     }
                      */
@@ -9527,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h4xj0qeneahyb53dkfxs9r",
+                     *         "id": "rpt_01m8h5cbzmejcvgj0z2fbwsvxh",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9546,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T13:18:38.104Z"
+                     *         "createdAt": "2026-11-28T13:26:43.444Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj0yeb8apv6tzwvbvcnd"
+                     *         "requestId": "req_01m8h5cbzqehna6qx9b0h3r81a"
                      *       }
                      *     }
                      */
@@ -9614,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h4xj2ke8ab6670130zt6w2",
+                     *         "id": "rpt_01m8h5cc1ge6n9dm5z5ns3n393",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj2qe5kt88v9g3q04wa8"
+                     *         "requestId": "req_01m8h5cc1ken1b33aygz4n7z25"
                      *       }
                      *     }
                      */
@@ -9821,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h4xj15er99t8ch994bn04y",
+                     *         "id": "rpt_01m8h5cbzxe20bgbsj2kk61g75",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9840,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T13:18:38.117Z"
+                     *         "createdAt": "2026-11-28T13:26:43.453Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj19etv8ds5vg3edy23r"
+                     *         "requestId": "req_01m8h5cc01eeb8qda0mc3xa4py"
                      *       }
                      *     }
                      */
@@ -9911,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj5gew2b864pfx9atsey",
+                     *         "requestId": "req_01m8h5cc3wegbt8jd4g0qzmbq9",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9993,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8h4xj69ex69m466tkvvqd3s",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h4xj69ex69m466tkvvqd3s/kxdZsHuCuHaCltpm9E9A7OKSULPZzx6L",
-                     *         "createdAt": "2026-11-28T13:18:38.282Z",
-                     *         "expiresAt": "2026-12-05T13:18:38.282Z"
+                     *         "id": "rln_01m8h5cc4dez9s3geq1zypbke4",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h5cc4dez9s3geq1zypbke4/iCTn_MlAFrwJFQIfyvTFVrT6kbY6Nd80",
+                     *         "createdAt": "2026-11-28T13:26:43.597Z",
+                     *         "expiresAt": "2026-12-05T13:26:43.597Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj65ejwrqtmvpezbhpr3"
+                     *         "requestId": "req_01m8h5cc49eh9brdr98wb7qr3z"
                      *       }
                      *     }
                      */
@@ -10070,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8h4xj6xept9cmg1v434b9xk",
+                     *         "id": "rln_01m8h5cc50e5c8st4807m0fqzh",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj70eqvt8wxvvemjhbt4"
+                     *         "requestId": "req_01m8h5cc54ehy8q52xjt2jjhj4"
                      *       }
                      *     }
                      */
@@ -10146,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj3ze159gzbjqzaq2vn7",
+                     *         "requestId": "req_01m8h5cc2herzr9wmy5agwtcse",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8h4xj35ep1s2ey8hjc03hp1",
+                     *         "id": "rrn_01m8h5cc21ennbh8ae98p17df1",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10225,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T13:18:38.181Z"
+                     *         "createdAt": "2026-11-28T13:26:43.522Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj33egnastbppppdcsda"
+                     *         "requestId": "req_01m8h5cc1zehe9ye33gh61rjza"
                      *       }
                      *     }
                      */
@@ -10291,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8h4xj4vembaty0ck98h0aty",
+                     *         "id": "rrn_01m8h5cc3be8n83wsenej94710",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10300,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T13:18:38.236Z",
+                     *         "createdAt": "2026-11-28T13:26:43.563Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj50ezna1krqz1p4q5c6"
+                     *         "requestId": "req_01m8h5cc3ferw8v6nbvgbca5xs"
                      *       }
                      *     }
                      */
@@ -10419,8 +10419,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhnae8htq1hqpk4c521c",
-                     *         "asOf": "2026-11-28T13:18:37.738Z"
+                     *         "requestId": "req_01m8h5cbq8e1wrbzs9ke8gt4dc",
+                     *         "asOf": "2026-11-28T13:26:43.176Z"
                      *       }
                      *     }
                      */
@@ -10547,8 +10547,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhnwe6krgxjyfcrydenf",
-                     *         "asOf": "2026-11-28T13:18:37.756Z"
+                     *         "requestId": "req_01m8h5cbqtereaeztz45m711gm",
+                     *         "asOf": "2026-11-28T13:26:43.195Z"
                      *       }
                      *     }
                      */
@@ -10749,8 +10749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhp6ecave29z22xgd2hf",
-                     *         "asOf": "2026-11-28T13:18:37.768Z"
+                     *         "requestId": "req_01m8h5cbrdeaf8xjeg9xhqxpfw",
+                     *         "asOf": "2026-11-28T13:26:43.213Z"
                      *       }
                      *     }
                      */
@@ -10854,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8h4x55mejfa9gg45r5f24gc",
-                     *           "recordedAt": "2026-11-28T13:18:24.951Z",
+                     *           "id": "aud_01m8h5c1tvex78sram7q557ps3",
+                     *           "recordedAt": "2026-11-28T13:26:33.052Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8h4x55jexk8pmwftcekqv1h",
+                     *           "resourceId": "key_01m8h5c1treprbahhp2qqq2b71",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8h4x55eejya32mmqpj5atst"
+                     *           "requestId": "req_01m8h5c1tkeweaacf0zbsfvs1s"
                      *         },
                      *         {
-                     *           "id": "aud_01m8h4x54ge4btc9qcczy19w69",
-                     *           "recordedAt": "2026-11-28T13:18:24.912Z",
+                     *           "id": "aud_01m8h5c1scegrvrb8kmk6sywb3",
+                     *           "recordedAt": "2026-11-28T13:26:33.005Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8h4x54de10tgzx3wrpky9xb",
+                     *           "resourceId": "key_01m8h5c1saegqr79xv94v16qkw",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8h4x54aen3ajtkgsj8pfw2d"
+                     *           "requestId": "req_01m8h5c1s7e1gr6dbcm5vpq4ee"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x58qeznt8d3ehts0grbg",
+                     *         "requestId": "req_01m8h5c1xtev381q0dmxketh2q",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10991,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgjwe3erjeh2v5qeea48",
+                     *         "requestId": "req_01m8h5canwehyb1z5ce35s7a04",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11100,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2224e-952c-709e-a5cb-d8efa37826df",
+                     *           "id": "01a22256-07c9-73a4-9dfd-a082ffd8842b",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11139,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:18:25.068Z",
-                     *           "updatedAt": "2026-11-28T13:18:25.118Z"
+                     *           "createdAt": "2026-11-28T13:26:33.163Z",
+                     *           "updatedAt": "2026-11-28T13:26:33.202Z"
                      *         },
                      *         {
-                     *           "id": "01a2224e-90ed-7252-8455-3932c2527f08",
+                     *           "id": "01a22256-043a-70ff-94f3-5c9d8cac47e9",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11182,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:18:23.985Z",
-                     *           "updatedAt": "2026-11-28T13:18:24.190Z"
+                     *           "createdAt": "2026-11-28T13:26:32.255Z",
+                     *           "updatedAt": "2026-11-28T13:26:32.413Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5cyek7thwv7c70my4pt",
+                     *         "requestId": "req_01m8h5c219edm916ejfysw3rmh",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11287,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-95bc-7149-8b1b-a910c8c90744",
+                     *         "id": "01a22256-085a-72c8-a0cc-023ee1af2d3b",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11326,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:18:25.213Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.213Z"
+                     *         "createdAt": "2026-11-28T13:26:33.307Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.307Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5ddebv84et4ee2ap1hg"
+                     *         "requestId": "req_01m8h5c21ye76a1qbtgrwhrdfn"
                      *       }
                      *     }
                      */
@@ -11402,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-95d7-7094-b970-6e11f0042fc1",
+                     *         "id": "01a22256-086e-7141-951d-7dec4490ff6f",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11452,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:18:25.238Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.238Z"
+                     *         "createdAt": "2026-11-28T13:26:33.325Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.325Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5f1e43845t6epf8r5wb"
+                     *         "requestId": "req_01m8h5c23pefpsezwm6am5yaar"
                      *       }
                      *     }
                      */
@@ -11531,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-962d-705e-8292-86677d3a28a0",
+                     *         "id": "01a22256-08b3-7421-9c4c-c141e3873cb7",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5mbednrpwh5922dw16b"
+                     *         "requestId": "req_01m8h5c261ehcb834s211tz10n"
                      *       }
                      *     }
                      */
@@ -11666,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-95f0-72da-b2aa-6916d086a530",
+                     *         "id": "01a22256-087f-75f9-bfac-09cf950e45fc",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11716,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:18:25.264Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.313Z"
+                     *         "createdAt": "2026-11-28T13:26:33.344Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.388Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5fwe2wt75gxp2yjfbc9"
+                     *         "requestId": "req_01m8h5c248en19xmej3trjyp3t"
                      *       }
                      *     }
                      */
@@ -11788,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xahfe3kvz73pxfbdn8yd"
+                     *         "requestId": "req_01m8h5c5epewdascgwhy5z6rye"
                      *       }
                      *     }
                      */
@@ -11867,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-aa10-744d-8204-c3035c4ed625",
+                     *         "id": "01a22256-15b0-71bc-839a-43a2513db990",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/UqWiINLZN7hEVxeJNS1Feg/a-01a2224e-aa10-744d-8204-c3035c4ed625/captions.vtt",
-                     *         "trackId": "01a2224e-aa10-744d-8204-c3035c4ed625",
+                     *         "url": "https://feed.example.org/media/DEnLJBFyGjuTUjJfkrBkBA/a-01a22256-15b0-71bc-839a-43a2513db990/captions.vtt",
+                     *         "trackId": "01a22256-15b0-71bc-839a-43a2513db990",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T13:18:30.431Z"
+                     *         "createdAt": "2026-11-28T13:26:36.744Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xag6e71ttv6wa5h4cjym"
+                     *         "requestId": "req_01m8h5c5d7e0nsxnn9czp24ftb"
                      *       }
                      *     }
                      */
@@ -11948,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-aa45-752e-bfbb-187b24625760",
+                     *         "id": "01a22256-15f0-720b-a9f6-ce9729d2a6aa",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xak0ej799p4hsch75d8f"
+                     *         "requestId": "req_01m8h5c5g8eh5861v5yehj39bb"
                      *       }
                      *     }
                      */
@@ -12031,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
+                     *         "id": "01a22256-1614-72ba-8351-8a1e10cc61ce",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12046,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12083,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:18:30.524Z",
-                     *         "updatedAt": "2026-11-28T13:18:31.108Z"
+                     *         "createdAt": "2026-11-28T13:26:36.821Z",
+                     *         "updatedAt": "2026-11-28T13:26:37.289Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xan5ekrspdrd00stbqqf"
+                     *         "requestId": "req_01m8h5c5hqerz90h38gqd78dpp"
                      *       }
                      *     }
                      */
@@ -12157,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-acca-715f-b39c-220d948174cf",
+                     *         "id": "01a22256-17f0-7772-8a5f-fef546e12cb8",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12196,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:18:31.114Z",
-                     *         "updatedAt": "2026-11-28T13:18:31.158Z"
+                     *         "createdAt": "2026-11-28T13:26:37.296Z",
+                     *         "updatedAt": "2026-11-28T13:26:37.335Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xb7he729r48cqn8ydx6x"
+                     *         "requestId": "req_01m8h5c60je21rzky55ztnadhg"
                      *       }
                      *     }
                      */
@@ -12276,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-9e26-71f6-bb6f-f91ec57d3cce",
-                     *         "imageUrl": "https://feed.example.org/media/S-Z6Zq37AwByNf4NdL1mqA/a-01a2224e-9e26-71f6-bb6f-f91ec57d3cce/large.jpg",
+                     *         "id": "01a22256-0d4f-7763-a70b-4687b6749c35",
+                     *         "imageUrl": "https://feed.example.org/media/IVMDgK9DcwomsAgDu4qcTQ/a-01a22256-0d4f-7763-a70b-4687b6749c35/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T13:18:27.414Z"
+                     *         "createdAt": "2026-11-28T13:26:34.634Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x6m9e8bbxp7wkv45htqq"
+                     *         "requestId": "req_01m8h5c2thehsv3w08q6zm4ynd"
                      *       }
                      *     }
                      */
@@ -12354,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-a7b1-76ab-a4f1-f15cbb4b090a",
+                     *         "id": "01a22256-13a2-763a-a36c-76e8fa97a4fe",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xaf6ekcby822ap0swfwd"
+                     *         "requestId": "req_01m8h5c5cje2b9z2dbbk2pknk9"
                      *       }
                      *     }
                      */
@@ -12400,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a2224e-a522-70c1-bf7b-9bc1468e07bb",
-                 *         "01a2224e-a170-77df-87c8-189194a03e27"
+                 *         "01a22256-1194-74e5-ae3c-d22c0556fed1",
+                 *         "01a22256-0fa2-70dc-a11d-86dee955896d"
                  *       ]
                  *     }
                  */
@@ -12443,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2224e-a522-70c1-bf7b-9bc1468e07bb",
-                     *           "imageUrl": "https://feed.example.org/media/K18I8H6Y4h3JVvhNqbGYeg/a-01a2224e-a522-70c1-bf7b-9bc1468e07bb/large.jpg",
+                     *           "id": "01a22256-1194-74e5-ae3c-d22c0556fed1",
+                     *           "imageUrl": "https://feed.example.org/media/0b1XIPporDxW6UZ91PBZ4A/a-01a22256-1194-74e5-ae3c-d22c0556fed1/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T13:18:29.183Z"
+                     *           "createdAt": "2026-11-28T13:26:35.698Z"
                      *         },
                      *         {
-                     *           "id": "01a2224e-a170-77df-87c8-189194a03e27",
-                     *           "imageUrl": "https://feed.example.org/media/K18I8H6Y4h3JVvhNqbGYeg/a-01a2224e-a170-77df-87c8-189194a03e27/large.jpg",
+                     *           "id": "01a22256-0fa2-70dc-a11d-86dee955896d",
+                     *           "imageUrl": "https://feed.example.org/media/0b1XIPporDxW6UZ91PBZ4A/a-01a22256-0fa2-70dc-a11d-86dee955896d/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T13:18:28.229Z"
+                     *           "createdAt": "2026-11-28T13:26:35.200Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x9a8ed4bb1v4tq46b5wn"
+                     *         "requestId": "req_01m8h5c4dtek39s2qj2zynvq3s"
                      *       }
                      *     }
                      */
@@ -12528,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjmCyYfP2D7VwlKiOrchWvAzAx0w/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjn58ixatnQpEFXRjJzU81mYfUOA/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12536,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T19:18:25.176Z",
+                     *         "expiresAt": "2026-11-28T19:26:33.250Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5cken4rpeqhq5ckdqb3"
+                     *         "requestId": "req_01m8h5c20ye878p9c9x3bazvrx"
                      *       }
                      *     }
                      */
@@ -12629,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-969e-77b0-9a28-71e28498e59b",
+                     *         "id": "01a22256-08d6-70eb-a4df-15927c3f134d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12668,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:18:25.438Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.461Z"
+                     *         "createdAt": "2026-11-28T13:26:33.432Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.482Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5nket8aekgz0amtsef5"
+                     *         "requestId": "req_01m8h5c288evtbqdbpdf959mgm"
                      *       }
                      *     }
                      */
@@ -12737,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-9700-747d-9b90-ef431d2c9489",
+                     *         "id": "01a22256-0986-74de-aca2-e38a0379550d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12776,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:18:25.537Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.635Z"
+                     *         "createdAt": "2026-11-28T13:26:33.607Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.655Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5tseg0rzzwzxmhv93je"
+                     *         "requestId": "req_01m8h5c2dgefvs4dxn6f22gqve"
                      *       }
                      *     }
                      */
@@ -12847,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkk7e8pvd41fahfm1s9h"
+                     *         "requestId": "req_01m8h5cdabed883c35ermazh29"
                      *       }
                      *     }
                      */
@@ -12910,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2224e-99c2-7555-b198-f842c3a6666a",
-                     *           "contentId": "01a2224e-9940-77c2-ab48-acc79d55632d",
+                     *           "id": "01a22256-0ae3-75c2-9cff-33cd38e27d4f",
+                     *           "contentId": "01a22256-0ab5-70b0-80a0-3d8ab6a5fa9a",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2224e-99c2-7555-b198-ff5c12c307f7",
-                     *           "contentId": "01a2224e-994b-761d-8979-7d1773d4327d",
+                     *           "id": "01a22256-0ae3-75c2-9cff-36f087979a43",
+                     *           "contentId": "01a22256-0ab6-7306-8d88-e5330540086e",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x6eher5v3c7qge3m531m"
+                     *         "requestId": "req_01m8h5c2qkeffajm5wz8dp1tfe"
                      *       }
                      *     }
                      */
@@ -12965,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a2224e-99ef-728b-bae3-838e4826b545",
-                 *         "01a2224e-99f0-74bf-8bed-b8bd53292aab"
+                 *         "01a22256-0b03-77b7-b6f1-b8c8fbf3e4f1",
+                 *         "01a22256-0b05-77df-b5d1-7d41ff5688bc"
                  *       ]
                  *     }
                  */
@@ -13012,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2224e-9a5b-7346-b503-11f0454d8dec",
-                     *           "contentId": "01a2224e-99ef-728b-bae3-838e4826b545",
+                     *           "id": "01a22256-0b30-72ea-8191-ac919d7ca147",
+                     *           "contentId": "01a22256-0b03-77b7-b6f1-b8c8fbf3e4f1",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2224e-9a5b-7346-b503-152f77252950",
-                     *           "contentId": "01a2224e-99f0-74bf-8bed-b8bd53292aab",
+                     *           "id": "01a22256-0b30-72ea-8191-b0988e30f60f",
+                     *           "contentId": "01a22256-0b05-77df-b5d1-7d41ff5688bc",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x6jkej3vke4yqk79vav4"
+                     *         "requestId": "req_01m8h5c2sbe9nsq7grfp933bqs"
                      *       }
                      *     }
                      */
@@ -13100,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-98ff-733b-8030-b357cae9b7d3",
+                     *         "id": "01a22256-0a8f-718d-a418-a2a225d68428",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x68geqg81d9vktp015bc"
+                     *         "requestId": "req_01m8h5c2mqeztswjd9djsjygcp"
                      *       }
                      *     }
                      */
@@ -13146,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a2224e-9844-7764-b3ec-2b7b4e02c0b6",
-                 *         "01a2224e-9844-7764-b3ec-24f04bf68911"
+                 *         "01a22256-0a33-759e-a678-bcba895edc69",
+                 *         "01a22256-0a33-759e-a678-b8af84435654"
                  *       ]
                  *     }
                  */
@@ -13189,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2224e-9844-7764-b3ec-2b7b4e02c0b6",
-                     *           "contentId": "01a2224e-97e1-773d-9890-50cfd188c7a6",
+                     *           "id": "01a22256-0a33-759e-a678-bcba895edc69",
+                     *           "contentId": "01a22256-09ef-74ec-b419-70dae12045ed",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a2224e-9844-7764-b3ec-24f04bf68911",
-                     *           "contentId": "01a2224e-97da-7137-911a-925cadf3291b",
+                     *           "id": "01a22256-0a33-759e-a678-b8af84435654",
+                     *           "contentId": "01a22256-09f2-7764-be2c-b0e4dc060e46",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x62veb39bmhq0ke4h181"
+                     *         "requestId": "req_01m8h5c2j0erysxjnfmpcye4x5"
                      *       }
                      *     }
                      */
@@ -13247,8 +13247,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2224e-ad2e-7762-8b45-b23c2acabf83",
-                 *         "01a2224e-ad31-722d-a41a-e416b2b250bb"
+                 *         "01a22256-187e-72bc-a2ec-52d85d513b46",
+                 *         "01a22256-187f-7469-8a9f-3eb77a16fc76"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13297,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2224e-ad2e-7762-8b45-b23c2acabf83",
+                     *             "id": "01a22256-187e-72bc-a2ec-52d85d513b46",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a2224e-ad31-722d-a41a-e416b2b250bb",
+                     *             "id": "01a22256-187f-7469-8a9f-3eb77a16fc76",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13319,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xba0ex4v0h60xttzc3da"
+                     *         "requestId": "req_01m8h5c64ye02vsgx926xjd62s"
                      *       }
                      *     }
                      */
@@ -13408,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8h4xbd7evct9cf7zd5wkphz",
+                     *           "jobId": "job_01m8h5c68eem39pde250efjnra",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T13:18:31.334Z",
+                     *           "createdAt": "2026-11-28T13:26:37.581Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13425,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xbdneq59ngwtyx01vhtt",
+                     *         "requestId": "req_01m8h5c68tewb9j2kn43fa3y50",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13613,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h4xbd7evct9cf7zd5wkphz",
+                     *         "jobId": "job_01m8h5c68eem39pde250efjnra",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T13:18:31.334Z"
+                     *         "createdAt": "2026-11-28T13:26:37.581Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xbceeesbbhsbccj3s1ph"
+                     *         "requestId": "req_01m8h5c67re61szds8r10k6cyn"
                      *       }
                      *     }
                      */
@@ -13698,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h4xedge0ma5pvyh29dq9qs",
+                     *         "jobId": "job_01m8h5c903ebcavq8pzndffe6b",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T13:18:34.415Z",
-                     *         "completedAt": "2026-11-28T13:18:34.452Z"
+                     *         "createdAt": "2026-11-28T13:26:40.387Z",
+                     *         "completedAt": "2026-11-28T13:26:40.429Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xeezeaevjdbm3abfn73q"
+                     *         "requestId": "req_01m8h5c924es2vzhhzwbbft808"
                      *       }
                      *     }
                      */
@@ -13773,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h4xeb1ex093my7pytazrb2",
+                     *         "jobId": "job_01m8h5c8wve0vt0kycf7ppfwd1",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T13:18:34.336Z",
-                     *         "completedAt": "2026-11-28T13:18:34.390Z"
+                     *         "createdAt": "2026-11-28T13:26:40.281Z",
+                     *         "completedAt": "2026-11-28T13:26:40.358Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xecgex9vqbt9r75jt11w"
+                     *         "requestId": "req_01m8h5c8yvev6shmpc6gfxrmte"
                      *       }
                      *     }
                      */
@@ -13851,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xefzetv9qgx7e7v4b81v",
+                     *         "requestId": "req_01m8h5c93ge4g8g0qx114wgqaq",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13899,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2224e-ad51-73d3-a9eb-c588efc4e271",
-                 *         "01a2224e-ad54-7464-8256-6cde57b43d48"
+                 *         "01a22256-18c0-7556-b9df-f983f4ae9eb5",
+                 *         "01a22256-18c4-7683-b74f-f5f086eadc8b"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13953,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2224e-ad51-73d3-a9eb-c588efc4e271",
+                     *             "id": "01a22256-18c0-7556-b9df-f983f4ae9eb5",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a2224e-ad54-7464-8256-6cde57b43d48",
+                     *             "id": "01a22256-18c4-7683-b74f-f5f086eadc8b",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13979,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xbb2e50tgq679sdaffj9"
+                     *         "requestId": "req_01m8h5c66ce4pax6ccczv040de"
                      *       }
                      *     }
                      */
@@ -14037,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a2224e-ad02-7566-9893-0f8eea5cab3c",
+                 *           "id": "01a22256-181e-7302-a680-12ba4a359576",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a2224e-acff-77d5-a753-82fb0406bafb",
+                 *           "id": "01a22256-181f-7708-870e-b041278a69ac",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14111,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2224e-ad02-7566-9893-0f8eea5cab3c",
+                     *             "id": "01a22256-181e-7302-a680-12ba4a359576",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a2224e-acff-77d5-a753-82fb0406bafb",
+                     *             "id": "01a22256-181f-7708-870e-b041278a69ac",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14133,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xb8dek9t3x2npx82ca82"
+                     *         "requestId": "req_01m8h5c61bevdv14h0a1j598rr"
                      *       }
                      *     }
                      */
@@ -14191,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a2224e-ad73-76fb-b822-1a7fbd798fc7",
-                 *         "01a2224e-ad75-755d-b558-753a6b04c7e0"
+                 *         "01a22256-18df-73b2-845e-41c9111e1953",
+                 *         "01a22256-18de-7350-a440-fef16ebad564"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14238,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a2224e-ad73-76fb-b822-1a7fbd798fc7",
+                     *             "id": "01a22256-18df-73b2-845e-41c9111e1953",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a2224e-ad75-755d-b558-753a6b04c7e0",
+                     *             "id": "01a22256-18de-7350-a440-fef16ebad564",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14260,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xbbze4caaj7cd7b7z6zq"
+                     *         "requestId": "req_01m8h5c67aetcrsg43nccynzk4"
                      *       }
                      *     }
                      */
@@ -14415,7 +14415,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5vjea1asfaf1cx14pk6"
+                     *         "requestId": "req_01m8h5c2e1edxthtfvbfk4h6xq"
                      *       }
                      *     }
                      */
@@ -14561,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-96bc-71a7-8a5f-c5448b8fa25e",
+                     *         "id": "01a22256-0915-76e3-bc79-814c0ec34852",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14600,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:18:25.469Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.469Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/TOlC1ZP-ztll9K984ankIvZfinb13MRH",
+                     *         "createdAt": "2026-11-28T13:26:33.510Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.510Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/9FthWVEflUNZcYiHBbzT-zHbA6FOv-aH",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T13:18:25.469Z"
+                     *         "uploadExpiresAt": "2026-11-29T13:26:33.510Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5nwe6krmqy23q5ah79h"
+                     *         "requestId": "req_01m8h5c28mezw86rmwjkc0fn5t"
                      *       }
                      *     }
                      */
@@ -14755,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8h4xj7zeajvrasfh952y9ha",
-                     *           "webhookId": "whk_01m8h4xj7dezdbessy9750gsn6",
+                     *           "id": "efw_01m8h5cc5yenfsewapbkmk14v4",
+                     *           "webhookId": "whk_01m8h5cc5gez6vnx5kbrk8jqne",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T13:18:38.336Z"
+                     *           "createdAt": "2026-11-28T13:26:43.648Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8h4xj8ke5ftzdh3ekptz831",
-                     *           "webhookId": "whk_01m8h4xj8aeg3rcsmgp50m92ng",
+                     *           "id": "efw_01m8h5cc6feg89nsez0qgk6gpy",
+                     *           "webhookId": "whk_01m8h5cc68emgvmv0xmvptgrc4",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T13:18:38.356Z"
+                     *           "createdAt": "2026-11-28T13:26:43.664Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj8rev5vryh9n73x38cf",
+                     *         "requestId": "req_01m8h5cc6je28bhrtffmg3a655",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14817,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8h4xj7dezdbessy9750gsn6",
+                 *       "webhookId": "whk_01m8h5cc5gez6vnx5kbrk8jqne",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14869,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8h4xj7zeajvrasfh952y9ha",
-                     *         "webhookId": "whk_01m8h4xj7dezdbessy9750gsn6",
+                     *         "id": "efw_01m8h5cc5yenfsewapbkmk14v4",
+                     *         "webhookId": "whk_01m8h5cc5gez6vnx5kbrk8jqne",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T13:18:38.336Z"
+                     *         "createdAt": "2026-11-28T13:26:43.648Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj7mengrykfskd4mxew5"
+                     *         "requestId": "req_01m8h5cc5neshb4w88m6nj0h52"
                      *       }
                      *     }
                      */
@@ -14949,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8h4xj9ce84rbsfmwwxadsmv",
+                     *         "id": "efw_01m8h5cc73ehj9yd743k7sbgtr",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xj9geepbq206pjdr81k9"
+                     *         "requestId": "req_01m8h5cc78e6stcve46hvzmqhp"
                      *       }
                      *     }
                      */
@@ -14997,12 +14997,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a2224e-bf99-77dc-b636-2fb2a30c080a",
-                 *       "eventId": "01a2224e-bfa1-765d-8a5b-e7be5404e91c",
+                 *       "contentId": "01a22256-2946-704d-be31-586f1f863c27",
+                 *       "eventId": "01a22256-294c-7683-a3c9-f440f1b46ed0",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T13:18:35.937Z",
+                 *       "timestamp": "2026-11-28T13:26:41.740Z",
                  *       "data": {}
                  *     }
                  */
@@ -15093,10 +15093,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a2224e-bfa1-765d-8a5b-e7be5404e91c"
+                     *         "eventId": "01a22256-294c-7683-a3c9-f440f1b46ed0"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfx2ejetdny8x5bfsyje"
+                     *         "requestId": "req_01m8h5caademrvbg0nfxg02m71"
                      *       }
                      *     }
                      */
@@ -15155,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a2224e-bfb8-77db-b5e4-22e2bd5fe49a",
-                 *           "eventId": "01a2224e-bfe7-71e5-8f3a-131022ec75df",
+                 *           "contentId": "01a22256-2964-77bb-a9f2-cb8b5189a24a",
+                 *           "eventId": "01a22256-2985-739d-9429-cc534502ec21",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T13:18:36.007Z",
+                 *           "timestamp": "2026-11-28T13:26:41.797Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a2224e-bfe7-71e5-8f3a-17b30185e055",
+                 *           "eventId": "01a22256-2985-739d-9429-d1945b054726",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T13:18:36.007Z",
+                 *           "timestamp": "2026-11-28T13:26:41.797Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15274,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a2224e-bfe7-71e5-8f3a-17b30185e055",
+                     *             "eventId": "01a22256-2985-739d-9429-d1945b054726",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no content item with this id"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfzpet3t5rdfsdvqngny"
+                     *         "requestId": "req_01m8h5cacae9daw72cw3sgr7ak"
                      *       }
                      *     }
                      */
@@ -15433,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8h4xgm7ef4bwawrrnxdparh",
+                     *           "id": "exp_01m8h5capweww87h2mtqf88r04",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15465,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T13:18:36.701Z",
+                     *           "startedAt": "2026-11-28T13:26:42.167Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T13:18:36.675Z"
+                     *           "createdAt": "2026-11-28T13:26:42.136Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgnaerdrsnaqj5sqvfzv",
+                     *         "requestId": "req_01m8h5car4es4s32qysj45zd8w",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15683,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgnse8taqrywz3rahhv2",
+                     *         "id": "exp_01m8h5carfeje98rv4gmg4myc0",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15731,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:36.725Z",
+                     *         "createdAt": "2026-11-28T13:26:42.190Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgnketnabn3tc0pncp8b"
+                     *         "requestId": "req_01m8h5carde3zr513n6bf6gbr4"
                      *       }
                      *     }
                      */
@@ -15854,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgphe7bbjm4hdref390d",
+                     *         "id": "exp_01m8h5castemcacrb7bdb244bz",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15892,12 +15892,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:18:36.780Z",
+                     *         "startedAt": "2026-11-28T13:26:42.251Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:36.744Z",
+                     *         "createdAt": "2026-11-28T13:26:42.201Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15907,7 +15907,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgrae1hbxk4bjjntac9y"
+                     *         "requestId": "req_01m8h5catse9nt1jd2pgrcbk9z"
                      *       }
                      *     }
                      */
@@ -16027,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgtje488z13ents2mgs9",
+                     *         "id": "exp_01m8h5caxjed1ttyb52930q1xs",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgtseextqkxnanc224kc"
+                     *         "requestId": "req_01m8h5caxvexr9mmfwphgtes29"
                      *       }
                      *     }
                      */
@@ -16170,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgrtehvvjg85j6x34ps3",
+                     *         "id": "exp_01m8h5cav4emwtcqdbnmcn7msr",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16211,7 +16211,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:36.825Z",
+                     *         "createdAt": "2026-11-28T13:26:42.272Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16221,7 +16221,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgs1ewabrbkrxhds6dcy"
+                     *         "requestId": "req_01m8h5cavvedrsgk3tpp5vp543"
                      *       }
                      *     }
                      */
@@ -16349,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh6jewg9da7ame8rfsf7",
+                     *         "requestId": "req_01m8h5cb9sefxvnxxkpzkcq1n3",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16444,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xh5wehybyghesx3e64ff",
+                     *         "id": "exp_01m8h5cb90e27vsswk1qmn3bc2",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16485,7 +16485,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:37.236Z",
+                     *         "createdAt": "2026-11-28T13:26:42.715Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16495,7 +16495,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh5hemj9x1jwdbhewks9"
+                     *         "requestId": "req_01m8h5cb8remrre0hr55gjdw8z"
                      *       }
                      *     }
                      */
@@ -16620,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T13:18:37.287Z",
+                     *           "decidedAt": "2026-11-28T13:26:42.768Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T13:18:37.277Z",
+                     *           "decidedAt": "2026-11-28T13:26:42.757Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16641,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh7cey09sp47q9v0mt8b",
+                     *         "requestId": "req_01m8h5cbame04s6g0ff5ftxhzr",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16740,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T13:18:37.352Z",
+                     *         "decidedAt": "2026-11-28T13:26:42.807Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *           "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh93ex5txsrrp07kbzgc"
+                     *         "requestId": "req_01m8h5cbbjeg3vnkhsyzbhtzmw"
                      *       }
                      *     }
                      */
@@ -16851,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xh1se45rv65m31fvrke9",
+                     *         "id": "exp_01m8h5cb38eaqszk30b0nffe98",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16887,12 +16887,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:18:37.123Z",
+                     *         "startedAt": "2026-11-28T13:26:42.559Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T13:18:37.138Z",
+                     *         "pausedAt": "2026-11-28T13:26:42.592Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:37.112Z",
+                     *         "createdAt": "2026-11-28T13:26:42.535Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16902,7 +16902,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh2ce6ba3pb3w011z695"
+                     *         "requestId": "req_01m8h5cb4kenptaajh2xwg0d70"
                      *       }
                      *     }
                      */
@@ -17028,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8h4xh9temv9txqc5whwk506",
+                     *         "experimentId": "exp_01m8h5cbccet0bjm8vy3dxhcnc",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T13:18:37.377Z"
+                     *           "startedAt": "2026-11-28T13:26:42.835Z"
                      *         },
-                     *         "asOf": "2026-11-28T13:18:37.389Z",
+                     *         "asOf": "2026-11-28T13:26:42.847Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17135,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xha9e6ybbz045sc2w1e3"
+                     *         "requestId": "req_01m8h5cbcteyy8h1rkjkckce0q"
                      *       }
                      *     }
                      */
@@ -17338,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xh2we53vw1zcxcmyasmn",
+                     *         "id": "exp_01m8h5cb5pejmrqf0cwnychg8s",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17374,12 +17374,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:18:37.158Z",
+                     *         "startedAt": "2026-11-28T13:26:42.629Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:37.147Z",
+                     *         "createdAt": "2026-11-28T13:26:42.609Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17389,7 +17389,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh3wegar78ye99e839rr"
+                     *         "requestId": "req_01m8h5cb6sex2bwyha8kfh9rrg"
                      *       }
                      *     }
                      */
@@ -17524,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgz0eb59rdkmq0b9q4yq",
+                     *         "id": "exp_01m8h5cb1feth8914dxc3xx49f",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T13:18:37.098Z"
+                     *         "rolledOutAt": "2026-11-28T13:26:42.524Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh0ter6r3zvy9qmsrm8h"
+                     *         "requestId": "req_01m8h5cb2kezntcq5pvv346fyn"
                      *       }
                      *     }
                      */
@@ -17609,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8h4xhdeeebsznvm007twna7",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h4xhdeeebsznvm007twna7/kazQtNPvYAjikRAu8y-j6WxqsvwKi7fA",
-                     *           "createdAt": "2026-11-28T13:18:37.487Z",
-                     *           "expiresAt": "2026-12-28T13:18:37.487Z"
+                     *           "id": "shr_01m8h5cbfje6csxe29v4bxbbnq",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h5cbfje6csxe29v4bxbbnq/C_CvAz-xp_409xurT3dsofYjHmMqyvzV",
+                     *           "createdAt": "2026-11-28T13:26:42.931Z",
+                     *           "expiresAt": "2026-12-28T13:26:42.931Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhdmeg19wmznr0da343x",
+                     *         "requestId": "req_01m8h5cbfreca9b8brzkvr748a",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17698,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8h4xhese6saq92pxxtjhn1v",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h4xhese6saq92pxxtjhn1v/WGtDF9P9NAS3xcafX5BP_iV74gcxD6Xf",
-                     *         "createdAt": "2026-11-28T13:18:37.529Z",
-                     *         "expiresAt": "2026-12-05T13:18:37.529Z"
+                     *         "id": "shr_01m8h5cbgkeyr8k6c87sx7ewr5",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h5cbgkeyr8k6c87sx7ewr5/VQ1O7amZiJH0TrGUvGL-ucKm1p_D0Awq",
+                     *         "createdAt": "2026-11-28T13:26:42.963Z",
+                     *         "expiresAt": "2026-12-05T13:26:42.963Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xheqerere4bjnmneba1g"
+                     *         "requestId": "req_01m8h5cbgeete837ebd7098s9g"
                      *       }
                      *     }
                      */
@@ -17775,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8h4xhfqevhr46whw7tbzsxn",
+                     *         "id": "shr_01m8h5cbjmeh1rbte1xeq6hqbr",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhfve6j9q8ehb3k8t713"
+                     *         "requestId": "req_01m8h5cbjsejfa1ajzrj23t6we"
                      *       }
                      *     }
                      */
@@ -17850,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgvpe47aq14gz1h5njbe",
+                     *         "id": "exp_01m8h5cayged79fgh2nbdf3z8w",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T13:18:36.929Z"
+                     *         "startedAt": "2026-11-28T13:26:42.405Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgvwe2da5f1jb6nd5eef"
+                     *         "requestId": "req_01m8h5cayzem58nwkah27hnct3"
                      *       }
                      *     }
                      */
@@ -17946,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xgwdeyc90d9yffbg426d",
+                     *         "id": "exp_01m8h5cazpes28cv8hvg3p8w8q",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T13:18:36.981Z",
+                     *         "stoppedAt": "2026-11-28T13:26:42.452Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgx3e9ms2c1mzx7qft6q"
+                     *         "requestId": "req_01m8h5cb07e08tktfz5q564g24"
                      *       }
                      *     }
                      */
@@ -18049,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h4xh4be7nbmfgt32zkdtjn",
+                     *         "id": "exp_01m8h5cb76es4bmxcg1k8kwbgg",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18085,12 +18085,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:18:37.203Z",
+                     *         "startedAt": "2026-11-28T13:26:42.673Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:18:37.193Z",
+                     *         "createdAt": "2026-11-28T13:26:42.661Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18100,7 +18100,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh4tefmvsrsb7hqdw81r"
+                     *         "requestId": "req_01m8h5cb7ye41894tcmbpk0er2"
                      *       }
                      *     }
                      */
@@ -18221,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh9dennb0m95h4wejdb6"
+                     *         "requestId": "req_01m8h5cbbyerb86xmc2bp52wrh"
                      *       }
                      *     }
                      */
@@ -18298,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T13:18:37.363Z"
+                     *         "updatedAt": "2026-11-28T13:26:42.819Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xh9gessa3d5aaxq2k8zx"
+                     *         "requestId": "req_01m8h5cbc0et88bk7ck73rz3js"
                      *       }
                      *     }
                      */
@@ -18415,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xhatesna090vr9kc5czv"
+                     *         "requestId": "req_01m8h5cbdpen48s7cdwh3t212w"
                      *       }
                      *     }
                      */
@@ -18502,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8h4xjekec0r7s8bm129b5c5",
+                     *           "id": "dex_01m8h5ccbke539383wmhbkqf73",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18517,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T13:18:38.545Z",
+                     *           "createdAt": "2026-11-28T13:26:43.825Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjesebkrh79t56q20g9g",
+                     *         "requestId": "req_01m8h5ccbsevrt7e4wjpgf3n25",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18651,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h4xjekec0r7s8bm129b5c5",
+                     *         "id": "dex_01m8h5ccbke539383wmhbkqf73",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18666,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:18:38.545Z",
+                     *         "createdAt": "2026-11-28T13:26:43.825Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjeaewevsfm9m2zztn3w"
+                     *         "requestId": "req_01m8h5ccbcery94n9y93kgzc3p"
                      *       }
                      *     }
                      */
@@ -18737,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h4xjk9e30t6r5vwt8a67cw",
+                     *         "id": "dex_01m8h5ccmwe0es40jfwcn57q6c",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18752,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:18:38.689Z",
+                     *         "createdAt": "2026-11-28T13:26:44.122Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjmdeha9jfbbd8b93wm7"
+                     *         "requestId": "req_01m8h5ccn2ed0vpfq99cy3a1cw"
                      *       }
                      *     }
                      */
@@ -18822,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h4xjjked98a2j1m8a2wyn8",
+                     *         "id": "dex_01m8h5ccmberwt461ew8wk2v9g",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjjre0v9zm0z2stsxw8a"
+                     *         "requestId": "req_01m8h5ccmgetgsrs59kbf5ccxh"
                      *       }
                      *     }
                      */
@@ -18894,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h4xjfcew58yzzg7ktm97sq",
+                     *         "id": "dex_01m8h5ccc2emjamqxyb14591fd",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18909,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:18:38.568Z",
-                     *         "completedAt": "2026-11-28T13:18:38.662Z",
+                     *         "createdAt": "2026-11-28T13:26:43.840Z",
+                     *         "completedAt": "2026-11-28T13:26:44.097Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjj5ekpbynwvn5p77j55"
+                     *         "requestId": "req_01m8h5ccm0ez2s8je58vb4fbmw"
                      *       }
                      *     }
                      */
@@ -18975,12 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8h4xk2eee38kgjgk5nxgm9d",
+                     *           "id": "dxd_01m8h5ccvje1zbqs6jabh8fqb2",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39299",
+                     *           "endpoint": "https://127.0.0.1:38819",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18992,17 +18992,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T13:18:39.172Z",
+                     *           "nextPushAt": "2026-11-28T13:26:44.335Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T13:18:39.172Z"
+                     *           "createdAt": "2026-11-28T13:26:44.335Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8h4xk34ee6trsxv07me9ep5",
+                     *           "id": "dxd_01m8h5ccwae7x959m30g2cx950",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:39299",
+                     *           "endpoint": "https://127.0.0.1:38819",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19014,13 +19014,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T13:18:39.198Z",
+                     *           "nextPushAt": "2026-11-28T13:26:44.357Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T13:18:39.198Z"
+                     *           "createdAt": "2026-11-28T13:26:44.357Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk38e12b5z72213b101s"
+                     *         "requestId": "req_01m8h5ccwfe1rraz9q3pr1ytg2"
                      *       }
                      *     }
                      */
@@ -19056,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:39299",
+                 *       "endpoint": "https://127.0.0.1:38819",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19159,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8h4xk2eee38kgjgk5nxgm9d",
+                     *         "id": "dxd_01m8h5ccvje1zbqs6jabh8fqb2",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:39299",
+                     *         "endpoint": "https://127.0.0.1:38819",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19176,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T13:18:39.172Z",
+                     *         "nextPushAt": "2026-11-28T13:26:44.335Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:18:39.172Z"
+                     *         "createdAt": "2026-11-28T13:26:44.335Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjxdefst4xw82kba1hra"
+                     *         "requestId": "req_01m8h5ccpne2z8tq6mdqsag9tz"
                      *       }
                      *     }
                      */
@@ -19250,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8h4xk3mecest1m3zmxm3nyq",
+                     *         "id": "dxd_01m8h5ccx0ej2vjwpxcfybegz1",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk3revpvn9y87tgp12mz"
+                     *         "requestId": "req_01m8h5ccx4emzs7f8arc8nv4j2"
                      *       }
                      *     }
                      */
@@ -19318,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8h4xjqfev19wmdhgkh88vvb",
+                     *           "id": "dxs_01m8h5ccnpe578av0g6sqs3fnv",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19327,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T13:18:38.795Z"
+                     *           "createdAt": "2026-11-28T13:26:44.146Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8h4xjvzeme8v8fs9a3ehjgj",
+                     *           "id": "dxs_01m8h5ccp3ephaxz3t9hb1m1c7",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19339,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T13:18:38.879Z"
+                     *           "createdAt": "2026-11-28T13:26:44.158Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjwhem487s5wkkfzpt9n"
+                     *         "requestId": "req_01m8h5ccp6e4s8ts6zrp1764hg"
                      *       }
                      *     }
                      */
@@ -19465,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8h4xjqfev19wmdhgkh88vvb",
+                     *         "id": "dxs_01m8h5ccnpe578av0g6sqs3fnv",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19474,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T13:18:38.795Z"
+                     *         "createdAt": "2026-11-28T13:26:44.146Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjn6evtv5zv3m9g5f97z"
+                     *         "requestId": "req_01m8h5ccnaexns342sw6kpf8aj"
                      *       }
                      *     }
                      */
@@ -19546,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8h4xjx1eb2r4fnp5vzegk6k",
+                     *         "id": "dxs_01m8h5ccpbet48jkz34qedery9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjx9e39bmns1a22c004w"
+                     *         "requestId": "req_01m8h5ccpfecy9zg2e77148wy7"
                      *       }
                      *     }
                      */
@@ -19655,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xjn3e3xahkbxj3gyt442"
+                     *         "requestId": "req_01m8h5ccn7epv92heegnz1b42g"
                      *       }
                      *     }
                      */
@@ -19738,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
+                     *           "id": "01a22256-17f0-7772-8a5f-fef546e12cb8",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19753,18 +19753,99 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": "basic",
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-28T13:26:37.296Z",
+                     *           "updatedAt": "2026-11-28T13:26:37.335Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249852136180668,
+                     *             "signals": {
+                     *               "recency": 0.999940854472267,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.24998521361806675,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a22256-1614-72ba-8351-8a1e10cc61ce",
+                     *           "contentType": "video",
+                     *           "title": "Item 0",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/nzqqpEUDDJa1oqAZFwcPOA/a-01a2224e-aca1-7605-b3b1-a952ec87dfa4/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -19787,8 +19868,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:18:30.524Z",
-                     *           "updatedAt": "2026-11-28T13:18:31.108Z",
+                     *           "createdAt": "2026-11-28T13:26:36.821Z",
+                     *           "updatedAt": "2026-11-28T13:26:37.289Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19800,9 +19881,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249818916798487,
+                     *             "score": 0.6249842609999819,
                      *             "signals": {
-                     *               "recency": 0.9999275667193946,
+                     *               "recency": 0.9999370439999277,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19818,96 +19899,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998189167984866,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a2224e-a55a-749e-932f-bd1a2fd24012",
-                     *           "contentType": "carousel",
-                     *           "title": "A carousel",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/5GFDx9SfOiatdWnIAL_FtA/a-01a2224e-a9cc-761d-a1dd-a37688d58724/small.jpg",
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [
-                     *             {
-                     *               "id": "01a2224e-a9cc-761d-a1dd-a37688d58724",
-                     *               "imageUrl": "https://feed.example.org/media/5GFDx9SfOiatdWnIAL_FtA/a-01a2224e-a9cc-761d-a1dd-a37688d58724/large.jpg",
-                     *               "altText": null,
-                     *               "position": 0,
-                     *               "createdAt": "2026-11-28T13:18:30.365Z"
-                     *             }
-                     *           ],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": null,
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:18:29.212Z",
-                     *           "updatedAt": "2026-11-28T13:18:30.390Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249792604922221,
-                     *             "signals": {
-                     *               "recency": 0.9999170419688883,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24997926049222208,
+                     *               "recency": 0.24998426099998192,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19922,10 +19914,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkcyefkacnr9zbhy0pb5",
-                     *         "nextCursor": "AovEKsw_bLRpkX4QEWZlZF8wMW04aDR4a2QzZWg3c3N6cXA1MjRmcmtqMxQFBgMCGhABAwQHAgECAQEBAQEBAgEBAQEBAQQB",
+                     *         "requestId": "req_01m8h5cd4keb8rr9wsjn0sa464",
+                     *         "nextCursor": "AhgF04XK522QxomK4GZlZF8wMW04aDVjZDRzZWJwOGdnYzNja2ZhOGZuMhQFCAEBOCUAAQwBAQEBAQEBAQEBAQEBAQEBBQE",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8h4xkd3eh7sszqp524frkj3",
+                     *         "feedId": "fed_01m8h5cd4sebp8ggc3ckfa8fn2",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -20001,7 +19993,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-cddf-7266-aef3-15fed0c1dd72",
+                     *         "id": "01a22256-34da-75e1-81a9-3824715e6f93",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20037,8 +20029,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:18:39.583Z",
-                     *         "updatedAt": "2026-11-28T13:18:39.601Z",
+                     *         "createdAt": "2026-11-28T13:26:44.698Z",
+                     *         "updatedAt": "2026-11-28T13:26:44.714Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20051,7 +20043,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkg0e0brdz090jv1b1w8"
+                     *         "requestId": "req_01m8h5cd7sev3s0246wfv3fv11"
                      *       }
                      *     }
                      */
@@ -20122,7 +20114,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkhkecdvspy8nxfza9ge"
+                     *         "requestId": "req_01m8h5cd8vepq8pbgqq76c7z92"
                      *       }
                      *     }
                      */
@@ -20198,11 +20190,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T13:18:36.405Z"
+                     *           "updatedAt": "2026-11-28T13:26:41.990Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgccedxv9zrt4h0m2nx5",
+                     *         "requestId": "req_01m8h5cajeefsshmfbs8dx6kxp",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20281,10 +20273,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T13:18:36.437Z"
+                     *         "updatedAt": "2026-11-28T13:26:42.003Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgd1ejxt1s3pdz9nevby"
+                     *         "requestId": "req_01m8h5cajtee89sny8ac8v0vtw"
                      *       }
                      *     }
                      */
@@ -20384,10 +20376,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T13:18:36.455Z"
+                     *         "updatedAt": "2026-11-28T13:26:42.013Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgd6e2nv1at9v7tpjtsn"
+                     *         "requestId": "req_01m8h5cajwe8ybw9m4vvfj5207"
                      *       }
                      *     }
                      */
@@ -20472,7 +20464,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xge3ew1bbrwjxgkmprtw"
+                     *         "requestId": "req_01m8h5cakfekkvykacx3btpk26"
                      *       }
                      *     }
                      */
@@ -20542,11 +20534,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8h4x31wem1sbgj8zp3cg27w",
+                     *           "id": "key_01m8h5c08veh0tgw6y7a8d614n",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T13:18:22.762Z",
+                     *           "createdAt": "2026-11-28T13:26:31.430Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20554,11 +20546,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *           "id": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T13:18:22.762Z",
+                     *           "createdAt": "2026-11-28T13:26:31.430Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20567,7 +20559,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x53gep7tw25kge87cspk",
+                     *         "requestId": "req_01m8h5c1qqeg98t2fe0ev2x07w",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20651,11 +20643,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h4x543eqg8ptv0ka5m6xzj",
+                     *         "id": "key_01m8h5c1rvew2bbc6dc3krmt04",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T13:18:24.899Z",
+                     *         "createdAt": "2026-11-28T13:26:32.989Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20664,7 +20656,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x53vef3r35tk4bp3qemr"
+                     *         "requestId": "req_01m8h5c1r3e1ettgs8xt2jvkrb"
                      *       }
                      *     }
                      */
@@ -20733,19 +20725,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h4x55jexk8pmwftcekqv1h",
+                     *         "id": "key_01m8h5c1treprbahhp2qqq2b71",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T13:18:24.947Z",
+                     *         "createdAt": "2026-11-28T13:26:33.050Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T13:18:24.967Z",
+                     *         "revokedAt": "2026-11-28T13:26:33.058Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x562etxbxj24n45hckpw"
+                     *         "requestId": "req_01m8h5c1tye7dba6wgqedryghm"
                      *       }
                      *     }
                      */
@@ -20815,7 +20807,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x56sea2tczpgjewm54fg",
+                     *         "requestId": "req_01m8h5c1vxevhaq2qcrnjpffth",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20900,21 +20892,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h4x556ej1anjavznr67avm",
+                     *         "id": "key_01m8h5c1t7ep18bg1bq087apg5",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T13:18:24.929Z",
+                     *         "createdAt": "2026-11-28T13:26:33.026Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8h4x54de10tgzx3wrpky9xb"
+                     *         "replaces": "key_01m8h5c1saegqr79xv94v16qkw"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x54rea39236ytzs9cb72"
+                     *         "requestId": "req_01m8h5c1sse5a8m7bndkt77nq8"
                      *       }
                      *     }
                      */
@@ -20985,8 +20977,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8h4xk52ew5t525jkxt978sa",
-                     *           "contentId": "01a2224e-cc8b-7211-b684-b83494eabf2b",
+                     *           "id": "lst_01m8h5ccy7e1mv1j6c71kqctj5",
+                     *           "contentId": "01a22256-33ba-73b4-8efb-2b005dcfccae",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -21001,13 +20993,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T13:18:39.247Z",
+                     *           "createdAt": "2026-11-28T13:26:44.411Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk5cenrvfpcs0jxv4xkw",
+                     *         "requestId": "req_01m8h5ccygey9agfaa11d1gnvz",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21138,8 +21130,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h4xk52ew5t525jkxt978sa",
-                     *         "contentId": "01a2224e-cc8b-7211-b684-b83494eabf2b",
+                     *         "id": "lst_01m8h5ccy7e1mv1j6c71kqctj5",
+                     *         "contentId": "01a22256-33ba-73b4-8efb-2b005dcfccae",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21154,13 +21146,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:18:39.247Z",
+                     *         "createdAt": "2026-11-28T13:26:44.411Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk3xetbak0916ca7atg0"
+                     *         "requestId": "req_01m8h5ccx9es3taya990jx3t3j"
                      *       }
                      *     }
                      */
@@ -21298,8 +21290,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h4xk71e8tat9p0v2j7zrwp",
-                     *         "contentId": "01a2224e-ccdd-75f2-a27e-945cfbeabd96",
+                     *         "id": "lst_01m8h5ccz9eb78xns5q0w29tw7",
+                     *         "contentId": "01a22256-33e7-73d7-9e85-db109ee9e9e6",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21314,12 +21306,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:18:39.326Z",
+                     *         "createdAt": "2026-11-28T13:26:44.456Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk79enrb8008tvqyn552"
+                     *         "requestId": "req_01m8h5cczeecasbfzscnpc9tfa"
                      *       }
                      *     }
                      */
@@ -21384,11 +21376,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h4xk7megtab3456kj8t0ms",
+                     *         "id": "lst_01m8h5cczpejrrmpqa1xge6sdp",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk7sevy8wzt2860s5txp"
+                     *         "requestId": "req_01m8h5cczwe34a3rdnydy27rwp"
                      *       }
                      *     }
                      */
@@ -21520,7 +21512,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkcdedtvmf63bywtrkgc"
+                     *         "requestId": "req_01m8h5cd42enp9p2fg7q2aerng"
                      *       }
                      *     }
                      */
@@ -21604,8 +21596,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h4xk8wen3tm378w0yfveqs",
-                     *         "contentId": "01a2224e-cd1a-71cd-822c-ebeef8f3eb3c",
+                     *         "id": "lst_01m8h5cd0zeatbqmwxak77gtq8",
+                     *         "contentId": "01a22256-341d-7173-a671-513a3f2672e2",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21620,12 +21612,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:18:39.387Z",
+                     *         "createdAt": "2026-11-28T13:26:44.509Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T13:18:39.401Z"
+                     *         "endedAt": "2026-11-28T13:26:44.522Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk92e3ytvf6ra20wcq0j"
+                     *         "requestId": "req_01m8h5cd15efj938m8knj0qf1k"
                      *       }
                      *     }
                      */
@@ -21690,8 +21682,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h4xk9me6xr2hxfw20eyr6e",
-                     *         "contentId": "01a2224e-cd32-76f4-be73-0c3670b4fee0",
+                     *         "id": "lst_01m8h5cd1resxayb9enrjr59pm",
+                     *         "contentId": "01a22256-3437-741f-8eb0-d283bb7355eb",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21706,13 +21698,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:18:39.410Z",
+                     *         "createdAt": "2026-11-28T13:26:44.535Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk9yebaspqvntn89re16"
+                     *         "requestId": "req_01m8h5cd1xe4stmf7vjtbm2r1z"
                      *       }
                      *     }
                      */
@@ -21870,7 +21862,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8h4xkane1j88fkctx9e5tqp",
+                     *         "id": "sct_01m8h5cd2pehcav0b9sqgbw361",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21878,7 +21870,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkaeej6rb3904wxmsg34"
+                     *         "requestId": "req_01m8h5cd2ge6vrxzetppkyfp77"
                      *       }
                      *     }
                      */
@@ -21949,11 +21941,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8h4xkbfehbb2xgkdxpq0qtp",
+                     *         "id": "sct_01m8h5cd3cevz8vaekq0d8te7y",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkbse759c2cnx95n5dc6"
+                     *         "requestId": "req_01m8h5cd3gedr9grfg14eqt1a2"
                      *       }
                      *     }
                      */
@@ -22019,8 +22011,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h4xk8geczb11c1chp67gxp",
-                     *         "contentId": "01a2224e-cd0e-76cc-86a7-bcadb867b0d0",
+                     *         "id": "lst_01m8h5cd0je6qs0vqx7fw7mb4a",
+                     *         "contentId": "01a22256-3410-7534-a1e9-de2bd152ece6",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22028,7 +22020,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk8ne3st72ad1073rwfk"
+                     *         "requestId": "req_01m8h5cd0qecqssghz0qbd1r8y"
                      *       }
                      *     }
                      */
@@ -22108,8 +22100,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8h4xk65e8xsfr23zekydt1x",
-                     *           "contentId": "01a2224e-ccc2-7404-a9fc-bc02c21ee9af",
+                     *           "id": "lst_01m8h5ccytex6r4x19c062yz67",
+                     *           "contentId": "01a22256-33d8-764b-a3e2-d0991052abe6",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22118,7 +22110,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xk6gejmr037dyn8a3as4"
+                     *         "requestId": "req_01m8h5ccz1emaby6mg7v79c7z8"
                      *       }
                      *     }
                      */
@@ -22194,7 +22186,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8h4xgf4eferscq5dmp207vz",
+                     *           "id": "met_01m8h5cam7em1axgstm4brtnhq",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22205,12 +22197,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T13:18:36.516Z",
+                     *           "createdAt": "2026-11-28T13:26:42.057Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgfceka9rsfktmarpkdh",
+                     *         "requestId": "req_01m8h5camgeetbmkxyp6q4xz9b",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22345,7 +22337,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8h4xgfpehvt5w9ty5akg02b",
+                     *         "id": "met_01m8h5camred1r2cte6p1kcqcm",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22362,11 +22354,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T13:18:36.535Z",
+                     *         "createdAt": "2026-11-28T13:26:42.073Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgfje3assd536g1w53fb"
+                     *         "requestId": "req_01m8h5camne9rb57kk6hpvn3bg"
                      *       }
                      *     }
                      */
@@ -22435,11 +22427,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8h4xgg6e8qbqpkvah2rm8nm",
+                     *         "id": "met_01m8h5can3etfvga70g4z9v2p9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgjaerwr0a4g44a04adw"
+                     *         "requestId": "req_01m8h5canee82r0f7ytp16yzx1"
                      *       }
                      *     }
                      */
@@ -22503,7 +22495,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8h4x31eee2an7k0kgghz3bp",
+                     *         "id": "org_01m8h5c08geqfs053pxp50errt",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22513,7 +22505,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x52me21t0qyrd384pm67"
+                     *         "requestId": "req_01m8h5c1nweqm8r6ne5qvah7zf"
                      *       }
                      *     }
                      */
@@ -22592,7 +22584,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8h4x31eee2an7k0kgghz3bp",
+                     *         "id": "org_01m8h5c08geqfs053pxp50errt",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22602,7 +22594,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x52ye40rkbnjm7mnc3m5"
+                     *         "requestId": "req_01m8h5c1pgerp9gdaxwmaaqd88"
                      *       }
                      *     }
                      */
@@ -22672,18 +22664,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8h4xf8meyqvsx5v6tay6vmg",
+                     *           "id": "per_01m8h5c9rye3dszwz18k9vty84",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T13:18:35.292Z",
-                     *           "signedInAt": "2026-11-28T13:18:35.301Z"
+                     *           "joinedAt": "2026-11-28T13:26:41.185Z",
+                     *           "signedInAt": "2026-11-28T13:26:41.189Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf9qes98xa8dw7x74jdh",
+                     *         "requestId": "req_01m8h5c9sfeh5rnszhz1sjxxeh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22752,11 +22744,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8h4xff7eaqabt8pt6ywcqjk",
+                     *         "id": "per_01m8h5c9yde6bbd3b3kwxrrnd2",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xffjes0vpnpke897tzrw"
+                     *         "requestId": "req_01m8h5c9z0ecbrj4k1kxjd7r9f"
                      *       }
                      *     }
                      */
@@ -22841,17 +22833,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8h4xfcbe89a60ennz54ke8m",
+                     *         "id": "per_01m8h5c9v6eeysfw3cg3dnjp5z",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T13:18:35.405Z",
-                     *         "signedInAt": "2026-11-28T13:18:35.411Z"
+                     *         "joinedAt": "2026-11-28T13:26:41.257Z",
+                     *         "signedInAt": "2026-11-28T13:26:41.260Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfcwehgvp7pm1zvprd13"
+                     *         "requestId": "req_01m8h5c9vmesvve20dj5a2jeys"
                      *       }
                      *     }
                      */
@@ -22922,22 +22914,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8h4xfg2ersa4ajsnnbeyygv",
+                     *           "id": "inv_01m8h5c9zseyfr1qtx0fyaeneg",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T13:18:35.523Z",
-                     *           "expiresAt": "2026-12-05T13:18:35.522Z"
+                     *           "createdAt": "2026-11-28T13:26:41.403Z",
+                     *           "expiresAt": "2026-12-05T13:26:41.401Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8h4xffve5tb8vtfcnr59pbr",
+                     *           "id": "inv_01m8h5c9zfewp8cnywq5jzwwwn",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T13:18:35.516Z",
-                     *           "expiresAt": "2026-12-05T13:18:35.516Z"
+                     *           "createdAt": "2026-11-28T13:26:41.392Z",
+                     *           "expiresAt": "2026-12-05T13:26:41.392Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfgkej3s45kxf9x788wz",
+                     *         "requestId": "req_01m8h5ca02exwrdvac7r5xdxrp",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23022,15 +23014,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8h4xffve5tb8vtfcnr59pbr",
+                     *         "id": "inv_01m8h5c9zfewp8cnywq5jzwwwn",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T13:18:35.516Z",
-                     *         "expiresAt": "2026-12-05T13:18:35.516Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/6imUT5-LpYufyxQduy8_3wi0RUVbpqqQOnUOeLmjiHU"
+                     *         "createdAt": "2026-11-28T13:26:41.392Z",
+                     *         "expiresAt": "2026-12-05T13:26:41.392Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/UInYQmIm0SgvS9CDumXz32XdoARlzPNDEyIbnTWJRuM"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xffve5tb8vt8brv2xjvy"
+                     *         "requestId": "req_01m8h5c9zeevjrqe2gkf2h04at"
                      *       }
                      *     }
                      */
@@ -23099,11 +23091,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8h4xfh1eexts9xse1tt3exz",
+                     *         "id": "inv_01m8h5ca0feyn8w8v4fcz7zp16",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfh7efbs4wq93qeffqnx"
+                     *         "requestId": "req_01m8h5ca0qethtf8zv9nypjafw"
                      *       }
                      *     }
                      */
@@ -23175,20 +23167,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a2224e-ad31-722d-a41a-e416b2b250bb",
+                     *           "contentId": "01a22256-187f-7469-8a9f-3eb77a16fc76",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T13:18:31.237Z",
+                     *           "deletedAt": "2026-11-28T13:26:37.474Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a2224e-ad2e-7762-8b45-b23c2acabf83",
+                     *           "contentId": "01a22256-187e-72bc-a2ec-52d85d513b46",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T13:18:31.237Z",
+                     *           "deletedAt": "2026-11-28T13:26:37.474Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg3gec1bm2dm49aa18gb",
+                     *         "requestId": "req_01m8h5caf8e9ptfvq0ak9b3h5a",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23274,7 +23266,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkkne4kasxj0qnrprf03"
+                     *         "requestId": "req_01m8h5cdane58v1xpf67vc7033"
                      *       }
                      *     }
                      */
@@ -23446,7 +23438,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkkteg0ba2j5g6mst1xn"
+                     *         "requestId": "req_01m8h5cdase7drysdqh4c27nm6"
                      *       }
                      *     }
                      */
@@ -23577,12 +23569,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
-                     *           "createdAt": "2026-11-28T13:18:39.748Z"
+                     *           "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *           "createdAt": "2026-11-28T13:26:44.834Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkmae2avs8qw4kfzndr3",
+                     *         "requestId": "req_01m8h5cdb6e08twyrnkb4ebtpk",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23711,7 +23703,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkmkem8949qqezr9q460"
+                     *         "requestId": "req_01m8h5cdbmehas1rhwhwz73qd5"
                      *       }
                      *     }
                      */
@@ -23890,10 +23882,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a2224e-cddf-7266-aef3-15fed0c1dd72",
-                     *                 "score": 0.6999991155131606,
+                     *                 "contentId": "01a22256-3500-719b-b6ab-9cfb9d735d85",
+                     *                 "score": 0.6999994021475282,
                      *                 "signals": {
-                     *                   "recency": 0.9999977887829015,
+                     *                   "recency": 0.9999985053688205,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23903,10 +23895,10 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
-                     *                 "score": 0.6999700461693865,
+                     *                 "contentId": "01a22256-34da-75e1-81a9-3824715e6f93",
+                     *                 "score": 0.6999992769961607,
                      *                 "signals": {
-                     *                   "recency": 0.9999251154234663,
+                     *                   "recency": 0.9999981924904014,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23934,10 +23926,10 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a2224e-cddf-7266-aef3-15fed0c1dd72",
-                     *                 "score": 0.6999991155131606,
+                     *                 "contentId": "01a22256-3500-719b-b6ab-9cfb9d735d85",
+                     *                 "score": 0.6999994021475282,
                      *                 "signals": {
-                     *                   "recency": 0.9999977887829015,
+                     *                   "recency": 0.9999985053688205,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23947,10 +23939,10 @@ export interface operations {
                      *                 "title": "Item 0"
                      *               },
                      *               {
-                     *                 "contentId": "01a2224e-aa7b-7328-a0f8-294679c01ac7",
-                     *                 "score": 0.6999700461693865,
+                     *                 "contentId": "01a22256-34da-75e1-81a9-3824715e6f93",
+                     *                 "score": 0.6999992769961607,
                      *                 "signals": {
-                     *                   "recency": 0.9999251154234663,
+                     *                   "recency": 0.9999981924904014,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23964,7 +23956,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkq5ek7bwg2zhk48r3s7"
+                     *         "requestId": "req_01m8h5cddhesba5ahfhs1w9rfz"
                      *       }
                      *     }
                      */
@@ -24078,7 +24070,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkmyesy8q4jeq1me6ver",
+                     *         "requestId": "req_01m8h5cdbxe8b8a5d2ncm1anva",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24204,7 +24196,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h4xknaen6vtpy6fwebn46w",
+                     *         "id": "rul_01m8h5cdcae2083dgmdgefhaq6",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24215,11 +24207,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T13:18:39.789Z",
-                     *         "updatedAt": "2026-11-28T13:18:39.789Z"
+                     *         "createdAt": "2026-11-28T13:26:44.877Z",
+                     *         "updatedAt": "2026-11-28T13:26:44.877Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkn4esz9x96zgqfjg48r"
+                     *         "requestId": "req_01m8h5cdc3eqwvbvwgnpxejnnj"
                      *       }
                      *     }
                      */
@@ -24315,11 +24307,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h4xkpse8t9md3rkqgkde0p",
+                     *         "id": "rul_01m8h5cdd5ehxrpj8a48p8z7hf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkpyex7v2xgwckvz2te2"
+                     *         "requestId": "req_01m8h5cddbewjtg6nc62vc8d1f"
                      *       }
                      *     }
                      */
@@ -24412,7 +24404,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h4xknve1ys5pg0w8vh2n13",
+                     *         "id": "rul_01m8h5cdchehdvhgpnxdsq5ped",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24423,11 +24415,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T13:18:39.808Z",
-                     *         "updatedAt": "2026-11-28T13:18:39.827Z"
+                     *         "createdAt": "2026-11-28T13:26:44.883Z",
+                     *         "updatedAt": "2026-11-28T13:26:44.896Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkp5e7kaxkaw0ws1p4jb"
+                     *         "requestId": "req_01m8h5cdcqeravmxx87n9xjp4h"
                      *       }
                      *     }
                      */
@@ -24535,7 +24527,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xkkkekwbgh7z6v44ftzr"
+                     *         "requestId": "req_01m8h5cdakey2a8dfjvcy1n6fx"
                      *       }
                      *     }
                      */
@@ -24609,36 +24601,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8h4xfnje439z1kf7h4fzxe6",
+                     *           "id": "ses_01m8h5ca3se9ht3dfykvc5yhww",
                      *           "person": {
-                     *             "id": "per_01m8h4xfnceztttk99417ck92q",
+                     *             "id": "per_01m8h5ca3je2jva8c9z6wv9exd",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T13:18:35.699Z",
-                     *           "lastUsedAt": "2026-11-28T13:18:35.699Z",
-                     *           "expiresAt": "2026-11-29T01:18:35.699Z",
+                     *           "createdAt": "2026-11-28T13:26:41.530Z",
+                     *           "lastUsedAt": "2026-11-28T13:26:41.529Z",
+                     *           "expiresAt": "2026-11-29T01:26:41.529Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8h4xfckeftrfsy24ashys0a",
+                     *           "id": "ses_01m8h5c9vbeq697k1mw3w12dt3",
                      *           "person": {
-                     *             "id": "per_01m8h4xfcbe89a60ennz54ke8m",
+                     *             "id": "per_01m8h5c9v6eeysfw3cg3dnjp5z",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T13:18:35.412Z",
-                     *           "lastUsedAt": "2026-11-28T13:18:35.411Z",
-                     *           "expiresAt": "2026-11-29T01:18:35.411Z",
+                     *           "createdAt": "2026-11-28T13:26:41.260Z",
+                     *           "lastUsedAt": "2026-11-28T13:26:41.260Z",
+                     *           "expiresAt": "2026-11-29T01:26:41.260Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfnye81rhvy2w46b1kbf",
+                     *         "requestId": "req_01m8h5ca46ebk9zcxkg826ht0x",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24708,11 +24700,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8h4xfsyemxbwwkc81g14543"
+                     *           "ses_01m8h5ca70eb7szt7qr099z49t"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xft7enm90jb8cxn2419b"
+                     *         "requestId": "req_01m8h5ca7aez0a2kgmxhqv6v7m"
                      *       }
                      *     }
                      */
@@ -24779,11 +24771,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8h4xfw7ezqtkj5sfcw4dc2n"
+                     *           "ses_01m8h5ca9jekw8gtpc3tj4hkhh"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xfwpes4br107w6djmyma"
+                     *         "requestId": "req_01m8h5ca9zeejrew7azadrgpj9"
                      *       }
                      *     }
                      */
@@ -24853,11 +24845,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T13:18:36.170Z"
+                     *           "updatedAt": "2026-11-28T13:26:41.909Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg5yewkb2mqd67a95wnr",
+                     *         "requestId": "req_01m8h5caghe118agmmrhtkx89a",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24936,10 +24928,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T13:18:36.267Z"
+                     *         "updatedAt": "2026-11-28T13:26:41.949Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg8eemdsyswny33jns4c"
+                     *         "requestId": "req_01m8h5cah8e3bbghexdgcamgyh"
                      *       }
                      *     }
                      */
@@ -25029,10 +25021,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T13:18:36.317Z"
+                     *         "updatedAt": "2026-11-28T13:26:41.964Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg8xekcrw0wq0zcx50ey"
+                     *         "requestId": "req_01m8h5cahbeaq81dp386cs1gqp"
                      *       }
                      *     }
                      */
@@ -25117,7 +25109,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xgapee0t74rpbe4v79sh"
+                     *         "requestId": "req_01m8h5cahze4q9sx53q6fcmeys"
                      *       }
                      *     }
                      */
@@ -25187,7 +25179,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a2224e-96cb-7633-9fc4-2c7ea4bb8e1b",
+                     *         "id": "01a22256-093e-70a8-865b-7faa359e3f3d",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25226,11 +25218,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:18:25.484Z",
-                     *         "updatedAt": "2026-11-28T13:18:25.520Z"
+                     *         "createdAt": "2026-11-28T13:26:33.536Z",
+                     *         "updatedAt": "2026-11-28T13:26:33.586Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x5ppehj8mnba3p7n8x5j"
+                     *         "requestId": "req_01m8h5c2aeez3b969sd3j3ky2n"
                      *       }
                      *     }
                      */
@@ -25296,13 +25288,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:18:36.096Z",
+                     *         "requestedAt": "2026-11-28T13:26:41.845Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg29erb8658vgqcnhzvz"
+                     *         "requestId": "req_01m8h5cadzebqvb53q0m73p3wn"
                      *       }
                      *     }
                      */
@@ -25383,13 +25375,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:18:36.071Z",
+                     *         "requestedAt": "2026-11-28T13:26:41.832Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg11ecm8wvfqp72xvj4e"
+                     *         "requestId": "req_01m8h5cad1exnssd69azsbx3ca"
                      *       }
                      *     }
                      */
@@ -25467,13 +25459,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:18:36.123Z",
+                     *         "requestedAt": "2026-11-28T13:26:41.878Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg35ekfaw992xqwrrw98"
+                     *         "requestId": "req_01m8h5caf0er9r2av3xfz8ty9r"
                      *       }
                      *     }
                      */
@@ -25553,13 +25545,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:18:36.115Z",
+                     *         "requestedAt": "2026-11-28T13:26:41.865Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xg2eewksbz876w2rhsv9"
+                     *         "requestId": "req_01m8h5cae6embsnbdd4c8qyrx3"
                      *       }
                      *     }
                      */
@@ -25633,7 +25625,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x570esr89ybpsdzkk8bp",
+                     *         "requestId": "req_01m8h5c1w6eq49pgg99favn9br",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25711,14 +25703,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h4x57ae63bbza36z4ns7m1",
+                     *         "id": "vky_01m8h5c1wfes99va81bxs4hwap",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T13:18:25.003Z",
+                     *         "createdAt": "2026-11-28T13:26:33.104Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_zEh7FNvClk9a9jbUlr8BteibSn6NCBlLCBaTThbvQRI"
+                     *         "key": "rf_vk_SFs3JO98Z5Ee9XgIcQgWHHqitdWvA1k1H8nKZpTLl_k"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x575emhv2yyd1nsmnc4a"
+                     *         "requestId": "req_01m8h5c1waejy8x9d09hdttfnv"
                      *       }
                      *     }
                      */
@@ -25787,13 +25779,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h4x589e7z984bygde8nmg6",
+                     *         "id": "vky_01m8h5c1xhe7k9eh2da2gnx92f",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T13:18:25.034Z",
+                     *         "createdAt": "2026-11-28T13:26:33.139Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x58ee7f99jpdmaz5q81c"
+                     *         "requestId": "req_01m8h5c1xpe5ysnjhc0dr5yhv2"
                      *       }
                      *     }
                      */
@@ -25873,15 +25865,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h4x582epntj26f7t348x7m",
+                     *         "id": "vky_01m8h5c1x7essr4qq8mg3q27pw",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T13:18:25.026Z",
+                     *         "createdAt": "2026-11-28T13:26:33.128Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_17U0Kfqrz3DEHyzg37k3LmnxBw7SYA5uGMuH7TujAI8",
-                     *         "replaces": "vky_01m8h4x57re6ks7phqr254sne0"
+                     *         "key": "rf_vk_0HQ2zoAnXwppcYd_L02D0uAM_qZQMvj5x9hjZ34XU3w",
+                     *         "replaces": "vky_01m8h5c1wqeq8rwstmc80ve54g"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4x57weyx9bmytbg93fk7b"
+                     *         "requestId": "req_01m8h5c1wvedcv7hp950dxqg8e"
                      *       }
                      *     }
                      */
@@ -26174,7 +26166,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xegaedhs6hpc0vpszy0x"
+                     *         "requestId": "req_01m8h5c93ye4ka5bvbackbxc7a"
                      *       }
                      *     }
                      */
@@ -26253,42 +26245,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "346e13a6-16b8-4e09-8117-5da050eebead",
+                     *           "id": "939012b5-88a3-444b-96a7-a66f9ff659cd",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8h4x49dewkv24rbg5zw1ae8",
+                     *             "auditId": "aud_01m8h5c13me3899av27x1b7kps",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *               "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a2224e-90e3-75c1-9bdc-3c3596a75c45",
-                     *             "requestId": "req_01m8h4x3yde5tbfxcp45jg77re"
+                     *             "resourceId": "01a22256-0436-730c-a295-5e2ef57d4010",
+                     *             "requestId": "req_01m8h5c0t9eg2s6dr8jv091a7e"
                      *           },
-                     *           "timestamp": "2026-11-28T13:18:23.974Z"
+                     *           "timestamp": "2026-11-28T13:26:32.248Z"
                      *         },
                      *         {
-                     *           "id": "0e3cc9fb-d286-4233-a0af-f3ea92f79e07",
+                     *           "id": "9e11649f-b8e8-4618-b71b-eec86a8552c8",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8h4x4a6esw8k6qzgkhjcpsv",
+                     *             "auditId": "aud_01m8h5c13he4zttw7322gq5y0a",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8h4x31je2qskqjh99c0p4zy",
+                     *               "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a2224e-90e4-76db-8755-296ded97b61a",
-                     *             "requestId": "req_01m8h4x3z2edrv5gjn8skx7smm"
+                     *             "resourceId": "01a22256-0439-763c-a0c0-20ea25375464",
+                     *             "requestId": "req_01m8h5c0tfe7nvn0rxb0bpresf"
                      *           },
-                     *           "timestamp": "2026-11-28T13:18:23.975Z"
+                     *           "timestamp": "2026-11-28T13:26:32.251Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xegee9arcswrgpsrkah8"
+                     *         "requestId": "req_01m8h5c942e9s8jxf362pexev1"
                      *       }
                      *     }
                      */
@@ -26389,7 +26381,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xegyey6918y96z5dwa31"
+                     *         "requestId": "req_01m8h5c94eewgaa60ee7ach4ms"
                      *       }
                      *     }
                      */
@@ -26465,7 +26457,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf3te0jt8xbgqe14079p",
+                     *         "requestId": "req_01m8h5c9n7ea6anab0jr5xkg89",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26548,14 +26540,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8h4xf42ezxb59dz4rdhzweq",
+                     *         "id": "whl_01m8h5c9nhe8brw4ra00ybs76w",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T13:18:35.139Z",
-                     *         "expiresAt": "2026-11-28T14:18:35.139Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_AShjon_GRFfRkb3QHEIf-k1B1ewAvAx9cdXTomRdaIg"
+                     *         "createdAt": "2026-11-28T13:26:41.074Z",
+                     *         "expiresAt": "2026-11-28T14:26:41.074Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_nxQfuOD2eflDXgeT69YybtNIWjLaRHefs49rAzJANfE"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf3zeaas2mbas7kbdtds"
+                     *         "requestId": "req_01m8h5c9nce08v8m37cgdg2m2r"
                      *       }
                      *     }
                      */
@@ -26642,11 +26634,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8h4xf48eejrz511113n3fpd",
+                     *         "id": "whl_01m8h5c9nvey696awt7ys3fjka",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf4aeed95q4jnsjbry9b"
+                     *         "requestId": "req_01m8h5c9p2etp8m3443w2vzh4s"
                      *       }
                      *     }
                      */
@@ -26716,7 +26708,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xeh9evb9q1enj5jfxsvh",
+                     *         "requestId": "req_01m8h5c94res7rtby2syrj1nje",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26872,7 +26864,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xekce32r73dntesdwkec",
+                     *         "id": "whk_01m8h5c96eerab38k8qjj78fbp",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26900,12 +26892,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T13:18:34.603Z",
-                     *         "webhookId": "whk_01m8h4xekce32r73dntesdwkec",
+                     *         "createdAt": "2026-11-28T13:26:40.588Z",
+                     *         "webhookId": "whk_01m8h5c96eerab38k8qjj78fbp",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xehhegpamxnc6d2dmsew"
+                     *         "requestId": "req_01m8h5c94ye409gq16bdap4err"
                      *       }
                      *     }
                      */
@@ -27070,7 +27062,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xekvetcrz29x3ptwmcrq",
+                     *         "id": "whk_01m8h5c96rejbaa9mxb5sg6gte",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27098,7 +27090,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T13:18:34.617Z",
+                     *         "createdAt": "2026-11-28T13:26:40.599Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27107,7 +27099,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xenjebxrgrxyg2w88ss7"
+                     *         "requestId": "req_01m8h5c98nea8stdaamwd5xkd0"
                      *       }
                      *     }
                      */
@@ -27275,11 +27267,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xerwedc8m2nw10h8ypg0",
+                     *         "id": "whk_01m8h5c9bhe48smytrsyp6caej",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xes1ephsqhbb0wym93nq"
+                     *         "requestId": "req_01m8h5c9c2ettrwctpm1xr4bea"
                      *       }
                      *     }
                      */
@@ -27438,7 +27430,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xentees9e77ya4217e6b",
+                     *         "id": "whk_01m8h5c991e78sf4mfqt4pkd4g",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27466,10 +27458,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T13:18:34.681Z"
+                     *         "createdAt": "2026-11-28T13:26:40.670Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xep0ev58jzkdy7bzaxx3"
+                     *         "requestId": "req_01m8h5c997ez395xe4exwpvg08"
                      *       }
                      *     }
                      */
@@ -27556,7 +27548,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8h4xet5ewjvjkmtx9h2se01",
+                     *           "id": "dlv_01m8h5c9dje4mbmysknxwezy8j",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27568,19 +27560,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T13:18:34.821Z",
-                     *             "webhookId": "whk_01m8h4xesye8nttmvdjzpcr194",
+                     *             "timestamp": "2026-11-28T13:26:40.818Z",
+                     *             "webhookId": "whk_01m8h5c9d9et3v5fspqnjff9e3",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T13:18:34.821Z",
+                     *           "createdAt": "2026-11-28T13:26:40.818Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 4,
-                     *           "lastAttemptAt": "2026-11-28T13:18:34.821Z",
+                     *           "responseTime": 7,
+                     *           "lastAttemptAt": "2026-11-28T13:26:40.818Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xetjewks9jkg5zf422fs",
+                     *         "requestId": "req_01m8h5c9e3em5rasr6zk2yvwkz",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27622,7 +27614,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T13:17:35.037Z"
+                 *       "since": "2026-11-28T13:25:40.962Z"
                  *     }
                  */
                 "application/json": {
@@ -27672,14 +27664,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xf00e00bfrxw07j737y3",
-                     *         "since": "2026-11-28T13:17:35.037Z",
-                     *         "until": "2026-11-28T13:18:35.051Z",
+                     *         "id": "whk_01m8h5c9hveyab9amaaw9kc2c7",
+                     *         "since": "2026-11-28T13:25:40.962Z",
+                     *         "until": "2026-11-28T13:26:40.971Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf12er2vv2g5hp3jdrr3"
+                     *         "requestId": "req_01m8h5c9j5ek0sg1ffv269vvjt"
                      *       }
                      *     }
                      */
@@ -27739,7 +27731,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T13:17:35.076Z"
+                 *       "since": "2026-11-28T13:25:40.986Z"
                  *     }
                  */
                 "application/json": {
@@ -27783,13 +27775,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xf1ref4bnkzk9ja8qq2r",
-                     *         "since": "2026-11-28T13:17:35.076Z",
+                     *         "id": "whk_01m8h5c9jqea4tr15wfvxy7x31",
+                     *         "since": "2026-11-28T13:25:40.986Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf26eesafhz07xqf1bz7"
+                     *         "requestId": "req_01m8h5c9jweedaws4rj4wk2dz7"
                      *       }
                      *     }
                      */
@@ -27871,13 +27863,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h4xesee6evzfz7403rd3yg",
+                     *         "id": "whk_01m8h5c9cfey6tpe66zyxyv33t",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T14:18:34.807Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T14:26:40.793Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xesjevq905ma5mcx9065"
+                     *         "requestId": "req_01m8h5c9ckef18773b045d1hkj"
                      *       }
                      *     }
                      */
@@ -27968,14 +27960,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8h4xf3fe26apte5866tj0x9",
+                     *         "deliveryId": "dlv_01m8h5c9kxer7ayvkfhz3s9nnh",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 4,
+                     *         "responseTime": 34,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xf39e52vx9jz2fb0b215"
+                     *         "requestId": "req_01m8h5c9ktea6rqj6z3r0kp4rx"
                      *       }
                      *     }
                      */
@@ -28053,7 +28045,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8h4xevee6s8p0382g295g9g",
+                     *         "id": "dlv_01m8h5c9eyevavzvykmxq0magq",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28065,37 +28057,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T13:18:34.862Z",
-                     *           "webhookId": "whk_01m8h4xev8ebfbhj2kmxdg4w94",
+                     *           "timestamp": "2026-11-28T13:26:40.862Z",
+                     *           "webhookId": "whk_01m8h5c9enejyay5kz87ss2jv0",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T13:18:34.862Z",
+                     *         "createdAt": "2026-11-28T13:26:40.862Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 47,
-                     *         "lastAttemptAt": "2026-11-28T13:18:34.862Z",
+                     *         "responseTime": 6,
+                     *         "lastAttemptAt": "2026-11-28T13:26:40.862Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T13:18:34.862Z",
-                     *             "responseTime": 47,
+                     *             "startedAt": "2026-11-28T13:26:40.862Z",
+                     *             "responseTime": 6,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=cd9326defe90d7f8774186e0305f720ae0ecaf6b69902134807133177ea70b6b",
-                     *               "x-service-timestamp": "2026-11-28T13:18:34.862Z",
-                     *               "x-service-webhook-id": "whk_01m8h4xev8ebfbhj2kmxdg4w94",
-                     *               "x-service-delivery-id": "dlv_01m8h4xevee6s8p0382g295g9g",
+                     *               "x-service-signature": "sha256=f3b88c95675d377284a0b2a4d90ac9b168c3bec3dfd4ee91c44166f73efd5b55",
+                     *               "x-service-timestamp": "2026-11-28T13:26:40.862Z",
+                     *               "x-service-webhook-id": "whk_01m8h5c9enejyay5kz87ss2jv0",
+                     *               "x-service-delivery-id": "dlv_01m8h5c9eyevavzvykmxq0magq",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8h4xevee6s8p0382g295g9g",
-                     *               "webhook-timestamp": "1795871914",
-                     *               "webhook-signature": "v1,LWPgi0pPEkl8wgpMcEM0AsK9tvygk44kbe6GnpYSu8E=",
+                     *               "webhook-id": "dlv_01m8h5c9eyevavzvykmxq0magq",
+                     *               "webhook-timestamp": "1795872400",
+                     *               "webhook-signature": "v1,MtGLH5qftUrVQtc54WgIDOGm5zCVGAaNtpdQ47/Yq0o=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 13:18:34 GMT",
+                     *               "date": "Sat, 28 Nov 2026 13:26:40 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28103,7 +28095,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xex6eftrj5ye0pa3kw7e"
+                     *         "requestId": "req_01m8h5c9fhe2cb22aksw4mng33"
                      *       }
                      *     }
                      */
@@ -28228,13 +28220,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8h4xextekwa9tf6w1kgknrp",
+                     *         "id": "dlv_01m8h5c9gaeny8yj26awdw8s8n",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T13:18:34.973Z"
+                     *         "nextAttemptAt": "2026-11-28T13:26:40.942Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h4xeyhe4eb2p9zdh13ve0c"
+                     *         "requestId": "req_01m8h5c9gteq2r09eewjqseqek"
                      *       }
                      *     }
                      */

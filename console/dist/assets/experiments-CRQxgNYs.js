@@ -1,1 +1,0 @@
-export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-nJjd9WtD.js";

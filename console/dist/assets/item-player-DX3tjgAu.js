@@ -1,0 +1,1 @@
+export{t as ItemPlayer}from"./item-player-DWr29ZCl.js";

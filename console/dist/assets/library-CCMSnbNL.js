@@ -1,1 +1,0 @@
-export{t as Id,n as LibraryPage}from"./library-D1G6PYqP.js";

@@ -1,1 +1,0 @@
-export{t as LivePage,n as StreamAccess,r as StreamState,i as latencyName}from"./live-ENn_a6VG.js";

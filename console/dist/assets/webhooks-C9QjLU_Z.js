@@ -1,0 +1,1 @@
+export{t as Health,n as WebhooksPage}from"./webhooks-BQ0P4xjf.js";

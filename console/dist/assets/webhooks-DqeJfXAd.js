@@ -1,1 +1,0 @@
-export{t as Health,n as WebhooksPage}from"./webhooks-B8MGi5J_.js";
