@@ -40,7 +40,7 @@ test('rebuild makes the statistics again while the service continues', async () 
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,
-    /^Rebuilt: metrics, engagement, quality, retention, links, reactions, live, realtime, journeys, feed-viewers, feed-items\n$/,
+    /^Rebuilt: metrics, engagement, quality, retention, links, reactions, realtime, journeys, live, feed-viewers, feed-items\n$/,
   );
   assert.match(stderr, /engagement: 100 % of 20 events/);
   assert.equal(await plays(), 20);
@@ -56,7 +56,7 @@ test('rebuild says what there is when it is asked for something else', async () 
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /^Usage: reelfeed rebuild metrics\|engagement\|quality\|retention\|links\|reactions\|live\|realtime\|journeys\|feed-viewers\|feed-items\|all/,
+      /^Usage: reelfeed rebuild metrics\|engagement\|quality\|retention\|links\|reactions\|realtime\|journeys\|live\|feed-viewers\|feed-items\|all/,
     );
   }
 });
