@@ -341,6 +341,7 @@ test('a video longer than allowed is TOO_LONG', async () => {
 });
 
 test('files published by killed attempts are removed, however the item ends', async () => {
+  const killedAttempt = '0123456789ab';
   const waiting = await startService({ REELFEED_ROLES: 'api' });
   const samples = ['portrait.mp4', 'garbage-pictures.mp4', 'portrait.mp4'] as const;
   const ids: string[] = [];
@@ -353,7 +354,7 @@ test('files published by killed attempts are removed, however the item ends', as
   );
   const folders = await query(
     waiting,
-    `select 'media/' || playback_id || '/killed' as folder from content`,
+    `select 'media/' || playback_id || '/${killedAttempt}' as folder from content`,
   );
   for (const { folder } of folders) {
     const killed = path.join(waiting.dataDir, 'media/objects', String(folder));
@@ -367,7 +368,7 @@ test('files published by killed attempts are removed, however the item ends', as
   assert.match(given.errorReason.message, /failed 3 times/);
   await eventually('the folders of killed attempts to go', async () => {
     const files = await storedFiles(waiting, 'objects');
-    return files.some((file) => file.includes('/killed/')) ? null : true;
+    return files.some((file) => file.includes(`/${killedAttempt}/`)) ? null : true;
   });
   await assertPlayable((await settledItem(waiting, ready, 'ready')).streamingUrl, waiting);
 });
