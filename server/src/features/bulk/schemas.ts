@@ -119,7 +119,9 @@ const Failure = Type.Object({
 
 function outcome<T extends ReturnType<typeof Type.Object>>(successful: T) {
   return Type.Object({
-    successful: Type.Array(successful, { description: 'Results in the order of the request.' }),
+    successful: Type.Array(successful, {
+      description: 'Results, in the order of the requested items.',
+    }),
     failed: Type.Array(Failure),
     totalProcessed: Type.Integer(),
     totalSuccessful: Type.Integer(),

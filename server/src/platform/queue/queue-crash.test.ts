@@ -40,7 +40,7 @@ function startProcess(exclusiveName: string, leaseMs: number): ChildProcess {
   return child;
 }
 
-/** Runs `hang` jobs to their end, under the given name. */
+/** Runs `hang` jobs to completion, under the given name. */
 function startWorkers(exclusiveName?: string) {
   const handler = handle(noteJob('hang'), async ({ note }, context) => {
     await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));

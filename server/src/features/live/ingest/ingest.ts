@@ -138,7 +138,7 @@ export class Ingest implements AsyncDisposable {
         if (!isKnown) {
           this.#log.warn(
             { port: address.port },
-            'live ingest is unavailable: another program uses the port',
+            'live ingest is unavailable: another program is using the port',
           );
         }
         isKnown = true;

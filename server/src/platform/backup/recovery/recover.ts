@@ -37,14 +37,14 @@ export async function planRecovery(repository: Repository, to: Date): Promise<Re
     const first = bases[0]?.completedAt;
     throw new ConfigurationError(
       first === undefined
-        ? 'The backups contain no database log, so no moment between them can be restored.'
-        : `The earliest moment that can be restored is ${first}. Choose a later one.`,
+        ? 'The backups contain no database log, so no point in time between them can be restored.'
+        : `The earliest time that can be restored is ${first}. Choose a later one.`,
     );
   }
   const archive = await repository.readJson<Archive>(archiveKey(base.system));
   if (archive === null || Date.parse(archive.coveredUntil) < to.getTime()) {
     const end = archive?.coveredUntil ?? base.completedAt;
-    throw new ConfigurationError(`The database log ends at ${end}. Choose an earlier moment.`);
+    throw new ConfigurationError(`The database log ends at ${end}. Choose an earlier time.`);
   }
   const segments = await listSegments(repository, base);
   const { segmentBytes } = archive;

@@ -37,7 +37,7 @@ export const startOfLog: PostgresPosition = {
   receivedFromMs: 0,
 };
 
-/** Before the blocks received at a moment or later. */
+/** The position before the first block received at or after `timeMs`. */
 export function startAt(timeMs: number): PostgresPosition {
   return { ...startOfLog, receivedFromMs: timeMs };
 }
