@@ -1,6 +1,6 @@
 /**
- * Live streams: an encoder publishes by RTMP or SRT, viewers play HLS, and the recording becomes the item's
- * video.
+ * Live streams: an encoder publishes over RTMP or SRT, viewers play HLS, and the recording becomes
+ * the item's video.
  *
  *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
  *     └───────────────────────────── end, delete ─────────────────────────────────────────────────▶ ┘

@@ -60,7 +60,7 @@ export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal):
 
 /**
  * Each query scans the whole table, because no index has the keys: it would be updated with every
- * change of an item for the sake of one query a day. 500 keys took 42 ms with 140,000 items.
+ * change to an item for the sake of one query a day. 500 keys took 42 ms with 140,000 items.
  */
 const keysAtOnce = 20_000;
 

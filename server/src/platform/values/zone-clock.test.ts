@@ -60,7 +60,7 @@ test('the moment of a wall-clock time is the inverse of that of a moment', () =>
     for (let hour = 0; hour < 365 * 24; hour += 5) {
       const moment = Date.UTC(2026, 0, 1) + hour * 3_600_000;
       const found = clock.momentOf(clock.localOf(moment));
-      // An hour that occurs twice corresponds to two moments.
+      // A time in an hour that occurs twice corresponds to two instants.
       assert.ok(Math.abs(found - moment) === 0 || clock.localOf(found) === clock.localOf(moment));
     }
   }

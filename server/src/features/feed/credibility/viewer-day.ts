@@ -50,7 +50,7 @@ export function emptyDayItem(): DayItem {
   return { flags: 0, likeMark: 0, saveMark: 0 };
 }
 
-/** The UTC day of a moment, in days since 1970. */
+/** The UTC day of a time, in days since 1970. */
 export function dayNumberOf(atMs: number): number {
   return Math.floor(atMs / dayMs);
 }

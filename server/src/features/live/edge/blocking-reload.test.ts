@@ -34,7 +34,7 @@ test('a segment is there once the next one is open, a part once it is', () => {
   assert.deepEqual([reached(10), reached(11)], [false, false]);
   assert.deepEqual([reached(10, 0), reached(10, 1), reached(10, 2)], [true, true, false]);
   assert.equal(reached(9, 3), true);
-  // A part behind the last one is the first of the next segment.
+  // A part after the last one is the first of the next segment.
   assert.equal(reached(9, 4), true);
   assert.equal(reached(9, 4, { ...edge, openParts: 0 }), false);
   assert.equal(reached(9, 4, { ...edge, openParts: 0, lastParts: 0 }), true, 'it has no parts');

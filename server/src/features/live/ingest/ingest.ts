@@ -123,7 +123,7 @@ export class Ingest implements AsyncDisposable {
     await Promise.all(open.map(({ port, listen }) => this.#listen({ port, host }, signal, listen)));
   }
 
-  /** Retries a port that another program uses until the signal aborts. */
+  /** Until the signal aborts, retries a port that is in use by another program. */
   async #listen(
     address: Address,
     signal: AbortSignal,

@@ -90,7 +90,7 @@ export class RtmpConnection implements PublisherConnection {
     return this.#handshake === null;
   }
 
-  /** Serves the connection to its end; call once. */
+  /** Serves the connection until it ends; call once. */
   run(): void {
     void this.#run();
   }

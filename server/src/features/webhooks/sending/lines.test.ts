@@ -55,7 +55,7 @@ test('meanwhile long lines are read on from the last of what was claimed (2)', (
 
 test('of deliveries due at one moment the last is that with the largest id (2)', () => {
   const due = claimed('a', 64).map((one, n) => ({ ...one, dueAtS: n < 60 ? n : 60 }));
-  // Positions are compared by moment first: an early one has the largest id of all.
+  // Positions are compared by time first: an early one has the largest id of all.
   const all = due.map((one, n) => (n === 0 ? { ...one, deliveryId: 'dlv_9999' as const } : one));
   for (const order of [all, all.toReversed(), [...all.slice(62), ...all.slice(0, 62)]]) {
     const lines = new Lines();

@@ -1,7 +1,7 @@
 /**
  * Restores the embedded database to a point in time from a base and the log that follows it.
- * PostgreSQL replays the log up to the last commit before that moment. The result is a cluster
- * folder that starts like any other.
+ * PostgreSQL replays the log up to the last commit before that time. The result is a cluster folder
+ * that starts like any other.
  */
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const markerName = 'recovery.unfinished';
 
 export type RecoveryPlan = { base: Base; archive: Archive; segments: readonly string[]; to: Date };
 
-/** @throws ConfigurationError saying which moments can be restored */
+/** @throws ConfigurationError saying which points in time can be restored */
 export async function planRecovery(repository: Repository, to: Date): Promise<RecoveryPlan> {
   const bases = await listBases(repository);
   const base = bases.findLast(({ completedAt }) => Date.parse(completedAt) <= to.getTime());
@@ -76,7 +76,7 @@ export async function requireRecoverable(dataDirectory: string): Promise<void> {
 }
 
 /**
- * Fills the data directory with the database as of the plan's moment. Can be repeated until
+ * Fills the data directory with the database as of the plan's target time. Can be repeated until
  * `endRecovery` is called, so a restore may be interrupted at any step.
  */
 export async function recoverDatabase(

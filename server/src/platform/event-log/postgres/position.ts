@@ -25,7 +25,7 @@ export type PostgresPosition = {
   readonly target: string | null;
   /** The last block of this step that the reader has read. */
   readonly after: Place | null;
-  /** Skips blocks received before this moment, in milliseconds since the Unix epoch. */
+  /** Skips blocks received before this time, in milliseconds since the Unix epoch. */
   readonly receivedFromMs: number;
 };
 
