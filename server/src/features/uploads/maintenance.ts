@@ -65,7 +65,7 @@ export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal):
 const keysAtOnce = 20_000;
 
 /**
- * Removes original files that a kill left without a row. Files written after `settledBefore` are
+ * Removes original files that a crash left without a row. Files written after `settledBefore` are
  * kept, because they may belong to an uncommitted transaction.
  * @returns how many were removed
  */

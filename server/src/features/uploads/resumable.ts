@@ -53,7 +53,7 @@ export type Resumable = UploadSession & { lengthBytes: number };
 
 /**
  * The session of an upload, even a complete one, so that a client whose last response was lost can
- * find out. If the last part arrived just before a kill, the upload is completed here.
+ * find out. If the last part arrived just before a crash, the upload is completed here.
  * @throws {ApiError} NOT_FOUND, CONFLICT (not created yet), INVALID_MEDIA
  */
 export async function findProgress(
