@@ -54,7 +54,7 @@ test('what is under way is not dropped', async (context) => {
   assert.deepEqual(await storedIds(), ids);
 });
 
-test('what a storage has kept is sent by the next sender, with its ids and moments', async (context) => {
+test('the next sender sends what a storage kept, with its ids and times', async (context) => {
   const storage = await fileStorage();
   const first = startSender(context, { baseUrl: unreachable, storage });
   const ids = [first.sender.track(like()), first.sender.track(like())];

@@ -85,7 +85,7 @@ test('the device keeps its id, and a user has marks of their own', async () => {
   assert.deepEqual(new Set(devices), new Set([storage.texts.get('reelfeed.device')]));
 });
 
-test('a storage that fails is told, and everything works without it', async () => {
+test('a storage that fails is reported, and everything works without it', async () => {
   const failures: unknown[] = [];
   const fails = async (): Promise<never> => {
     throw new Error('The disk is full.');

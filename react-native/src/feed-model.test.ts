@@ -44,7 +44,7 @@ const player: ReadablePlayer = {
   videoTrack: { size: { width: 720, height: 1280 } },
 };
 
-test('watching, moving on and going to the background are told once', async (context) => {
+test('watching, moving on and going to the background are each reported once', async (context) => {
   const { model, events, slideAt, kinds } = await openFeed(context);
   assert.deepEqual(new Set(model.state.slides.map(({ id }) => id)), new Set(ids));
   const [first, second] = [slideAt(0), slideAt(1)];

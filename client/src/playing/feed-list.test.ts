@@ -218,7 +218,7 @@ test('what cannot be played is left out, and a video carousel becomes one slide 
   );
 });
 
-test('an item that is not as promised is left out and told, and the others stay', async (context) => {
+test('an invalid item is left out and reported, and the others stay', async (context) => {
   const odd = (id: string, fields: object): FeedItem => Object.assign(item(id), fields);
   const items = [
     odd('no-images', { contentType: 'carousel', images: undefined }),

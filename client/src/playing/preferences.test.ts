@@ -36,7 +36,7 @@ test('what was chosen is there at the next visit', () => {
   );
 });
 
-test('a volume that is none is full volume', () => {
+test('an invalid volume means full volume', () => {
   for (const volume of ['loud', '-0.1', '1.1', 'NaN']) {
     assert.equal(new Preferences(memory({ volume })).volume, 1, volume);
   }

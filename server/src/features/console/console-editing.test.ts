@@ -237,52 +237,56 @@ test('what is not saved is not left without a question', options, async () => {
   await field('Title').waitFor({ state: 'detached' });
 });
 
-test('an upload goes on over pages and after a reload, and can be cancelled', options, async () => {
-  const small = await readFile(await mediaSample('small.mp4'));
-  // Bytes after the last box are not part of the video.
-  const buffer = Buffer.concat([small, Buffer.alloc(6_000_000)]);
-  const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-console-'));
-  const write = async (name: string) => {
-    await writeFile(path.join(folder, name), buffer);
-    return path.join(folder, name);
-  };
-  const file = await write('long way.mp4');
-  let isSlow = true;
-  await page.route('**/uploads/**', async (route) => {
-    if (route.request().method() === 'PATCH' && isSlow) {
-      const offset = Number(route.request().headers()['upload-offset']);
-      if (offset > 0) return undefined;
-    }
-    return route.continue();
-  });
-  await start('/content');
-  await page.getByLabel('Videos to upload').setInputFiles(file);
-  await page.getByRole('link', { name: 'Audit' }).click();
-  await button(/^Uploading [1-9]/).waitFor();
-  page.once('dialog', (asked) => void asked.accept());
-  await page.reload();
-  await button('1 unfinished').click();
-  await dialog.getByText('choose the same file to continue').waitFor();
-  await takePictures(page, 'uploads');
-  isSlow = false;
-  await dialog.getByLabel('File of long way.mp4').setInputFiles(file);
-  await dialog.getByText('long way.mp4: uploaded').waitFor();
-  const { body } = await service.call('GET', '/v1/content?search=long+way');
-  assert.equal(body.meta.total, 1);
-  isSlow = true;
-  await page.keyboard.press('Escape');
-  await start('/content');
-  await page.getByLabel('Videos to upload').setInputFiles(await write('not wanted.mp4'));
-  await button('Cancel upload').click();
-  await dialog.getByRole('button', { name: 'Cancel upload' }).click();
-  await eventually('the item to be archived', async () => {
-    const { body } = await service.call('GET', '/v1/content?search=not+wanted');
-    return body.meta.total === 0 ? true : null;
-  });
-  await page.unroute('**/uploads/**');
-  await rm(folder, { recursive: true });
-  errors.splice(0);
-});
+test(
+  'an upload continues across pages and after a reload, and can be cancelled',
+  options,
+  async () => {
+    const small = await readFile(await mediaSample('small.mp4'));
+    // Bytes after the last box are not part of the video.
+    const buffer = Buffer.concat([small, Buffer.alloc(6_000_000)]);
+    const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-console-'));
+    const write = async (name: string) => {
+      await writeFile(path.join(folder, name), buffer);
+      return path.join(folder, name);
+    };
+    const file = await write('long way.mp4');
+    let isSlow = true;
+    await page.route('**/uploads/**', async (route) => {
+      if (route.request().method() === 'PATCH' && isSlow) {
+        const offset = Number(route.request().headers()['upload-offset']);
+        if (offset > 0) return undefined;
+      }
+      return route.continue();
+    });
+    await start('/content');
+    await page.getByLabel('Videos to upload').setInputFiles(file);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await button(/^Uploading [1-9]/).waitFor();
+    page.once('dialog', (asked) => void asked.accept());
+    await page.reload();
+    await button('1 unfinished').click();
+    await dialog.getByText('choose the same file to continue').waitFor();
+    await takePictures(page, 'uploads');
+    isSlow = false;
+    await dialog.getByLabel('File of long way.mp4').setInputFiles(file);
+    await dialog.getByText('long way.mp4: uploaded').waitFor();
+    const { body } = await service.call('GET', '/v1/content?search=long+way');
+    assert.equal(body.meta.total, 1);
+    isSlow = true;
+    await page.keyboard.press('Escape');
+    await start('/content');
+    await page.getByLabel('Videos to upload').setInputFiles(await write('not wanted.mp4'));
+    await button('Cancel upload').click();
+    await dialog.getByRole('button', { name: 'Cancel upload' }).click();
+    await eventually('the item to be archived', async () => {
+      const { body } = await service.call('GET', '/v1/content?search=not+wanted');
+      return body.meta.total === 0 ? true : null;
+    });
+    await page.unroute('**/uploads/**');
+    await rm(folder, { recursive: true });
+    errors.splice(0);
+  },
+);
 
 test('a list is found again where it was left', options, async () => {
   await createReadyItems(service, 80, (index) => ({ title: `Placed ${index}` }));

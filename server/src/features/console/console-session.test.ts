@@ -211,7 +211,7 @@ test(
   },
 );
 
-test('a page that no reload brings back is told, without a loop', options, async () => {
+test('a page that no reload restores shows an error, without a reload loop', options, async () => {
   await start('/overview');
   await page.evaluate(() => sessionStorage.clear());
   loadsSince();

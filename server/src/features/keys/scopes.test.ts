@@ -135,7 +135,7 @@ test('after a rotation both keys work, the old one for its grace period', async 
   assert.equal(audit.body.meta.total, 1);
 });
 
-test('a rate limit is exact on several processes at once, and is told in headers', async () => {
+test('a rate limit is exact across several processes, and is reported in headers', async () => {
   const other = await startService({}, { beside: service });
   const { key } = await makeKey({ type: 'publishable', rateLimit: 25 });
   const answers = await Promise.all(

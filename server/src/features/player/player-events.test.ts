@@ -184,7 +184,7 @@ test(
   },
 );
 
-test('a clip that cannot be played is told as an error, once', options, async (context) => {
+test('a clip that cannot be played is reported as an error, once', options, async (context) => {
   const { page } = await pages.visit(context, '');
   await page.route('**/*.m3u8', (route) => route.abort());
   await page.goto(`${pages.service.url}/feed${pages.withKey}`);

@@ -98,7 +98,7 @@ describe('after kill -9 in mid-job', () => {
   });
 });
 
-test('a job that kills its process is used up, and lets others by (3)', async () => {
+test('a job that crashes its process uses up its attempts and lets others pass (3)', async () => {
   await add(db, noteJob('poison'), 'deadly', { runAt: new Date(Date.now() - 60_000) });
   await add(db, noteJob('work'), 'harmless');
   const attempts: (number | undefined)[] = [];

@@ -256,7 +256,7 @@ describe('when a flush fails', () => {
     assert.equal(calls, 3);
   });
 
-  test('an unexpected failure is told to its requests, and the next ones are stored', async () => {
+  test('an unexpected failure is reported to its requests, and the next ones are stored', async () => {
     let isBroken = true;
     const { commit } = openCommit({
       append(drafts) {

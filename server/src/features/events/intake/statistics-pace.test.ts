@@ -114,7 +114,7 @@ describe('a process that takes events in', () => {
       `update event_block set received_at = received_at - interval '${seconds} seconds'`,
     );
 
-  test('refuses some, then all, by the age of what was not counted, and goes on after that', async () => {
+  test('rejects some, then all, by the age of uncounted events, and accepts events again afterwards', async () => {
     const { service, id } = await startWithSlowFollower();
     const post = () => service.call('POST', '/v1/events', { body: sampleEvent('like', id) });
     /** The status codes of twenty requests, sorted. */

@@ -148,7 +148,7 @@ test('a rung can be waited for, keeps the rules, and reports how far the others 
   }
 });
 
-test('what is stored of a rung can not be waited for', () => {
+test('the playlist of a stored rung offers no waiting for parts', () => {
   const isOpen = { isEnded: false, isWhole: false };
   const window = { segments: [], targetDurationSeconds: 2, earlierDiscontinuities: 0 };
   assert.doesNotMatch(rungPlaylist({ ...window, ...isOpen }), /SERVER-CONTROL|REPORT/);

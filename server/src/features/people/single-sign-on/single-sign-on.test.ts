@@ -214,7 +214,7 @@ test('new keys of the provider are known at once, also between the way there and
   assert.equal((await comeBack(service, back, cookie)).refused, null);
 });
 
-test('a sign-in that a process has begun goes on after it is gone', async () => {
+test('a sign-in that one process started continues after the process is gone', async () => {
   const { subject } = known();
   const first = await startService(mapped, { beside: service });
   const { url, cookie } = await begin(first);
