@@ -76,7 +76,7 @@ test('a start that waits for the viewer counts from the press, and is not autopl
   assert.deepEqual([start?.['startupTime'], start?.['autoplay']], [63, false]);
 });
 
-test('a clip that never starts tells nothing but its failure', () => {
+test('a clip that never starts reports nothing but its failure', () => {
   const { events, meter, take } = watch();
   for (let step = 0; step < 40; step += 1) take({ starved: true });
   meter.fail('manifestLoadError', 'gone');
@@ -130,7 +130,7 @@ test('the first end completes the view, and its loops are reported once, at the 
   assert.equal(others.at(-1)?.['watchTime'], 10);
 });
 
-test('a clip whose last picture stands at its very end, or behind it, is complete as well', () => {
+test('a clip whose last frame is at or beyond its very end is complete as well', () => {
   for (const position of [4, 4.001]) {
     const { events, take, play } = watch(4);
     play(3.9375);

@@ -182,7 +182,7 @@ for (const name of ['mouse', 'keyboard'] as const) {
   }
 }
 
-test('two editors of other fields both keep what they wrote', options, async () => {
+test('two editors of different fields both keep their changes', options, async () => {
   const id = await newItem('First title');
   await start(`/content/${id}`);
   await field('Description').fill('By me');
@@ -218,7 +218,7 @@ test('two editors of the same field see both versions, and choose', options, asy
   errors.splice(0);
 });
 
-test('what is not saved is not left without a question', options, async () => {
+test('leaving unsaved changes asks for confirmation', options, async () => {
   const id = await newItem('Left alone');
   await start(`/content/${id}`);
   await field('Title').fill('Not saved');
@@ -308,7 +308,7 @@ test('a list is found again where it was left', options, async () => {
   assert.match(page.url(), /sort=title/);
 });
 
-test('settings, rules, schedules and viewer keys are made in drawers', options, async () => {
+test('settings, rules, schedules and viewer keys are created in drawers', options, async () => {
   await start('/settings');
   await button('New setting').click();
   await dialog.getByLabel('Name of the setting').fill('player.drawer');

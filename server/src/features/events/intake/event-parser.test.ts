@@ -68,7 +68,7 @@ describe('an event', () => {
     });
   });
 
-  test('counts for its user where signatures are not required, and else only when signed', () => {
+  test('counts for its user where signatures are not required, otherwise only when signed', () => {
     const signed = { isRequired: true, check: () => 'signed' as const };
     const unsigned = { isRequired: true, check: () => 'missing' as const };
     const optional = { isRequired: false, check: () => 'missing' as const };
@@ -87,7 +87,7 @@ describe('an event', () => {
     assert.equal('crowd' in accepted({ deviceId: 'd' }), false);
   });
 
-  test('says its country and device itself, or else the request does', () => {
+  test('takes country and device from its own fields, otherwise from the request', () => {
     const request = { country: 'FR', device: 'web' as const };
     const of = (fields: object) => {
       const { country, device } = accepted(fields, request);

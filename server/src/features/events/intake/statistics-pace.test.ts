@@ -23,7 +23,7 @@ test('requests are refused more and more with the age, for projections that work
   assert.equal(shareToRefuse(lag(10 * closedFromMs, false), 0), 0, 'nobody runs it, or it waits');
 });
 
-test('one that was away is left to catch up, but not to fall behind once more', () => {
+test('one that was away may catch up, but not fall behind again', () => {
   let lowest: number | undefined;
   const see = (ageMs: number, isWorking = true): number => {
     lowest = followCatchUp(lowest, lag(ageMs, isWorking));

@@ -40,7 +40,7 @@ test('a segment is there once the next one is open, a part once it is', () => {
   assert.equal(reached(9, 4, { ...edge, openParts: 0, lastParts: 0 }), true, 'it has no parts');
 });
 
-test('what is reached stays reached as the edge moves on', () => {
+test('a reached position stays reached as the edge advances', () => {
   const places = fc.record({ segment: fc.nat(6), part: fc.option(fc.nat(4)) });
   fc.assert(
     fc.property(places, fc.nat(6), fc.nat(3), ({ segment, part }, openSegment, openParts) => {

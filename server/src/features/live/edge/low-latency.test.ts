@@ -35,7 +35,7 @@ test('a request waits until its segment or part is there', () => {
   assert.equal(isReached(asked(6, 4), { ...nothing, lastParts: 0 }), true);
 });
 
-test('what is too far ahead, and what is no number, is refused', () => {
+test('positions too far ahead, and values that are not numbers, are rejected', () => {
   const refused = (run: () => void) => assert.throws(run, (error) => error instanceof ApiError);
   refuseFarAhead(asked(8, 0), edge);
   refuseFarAhead(asked(7, 8), edge);

@@ -36,7 +36,7 @@ test('rates are means over the last five seconds', () => {
   assert.deepEqual(slower.warnings, []);
 });
 
-test('headers are no pictures, and a jump of the clock is no interval of key frames', () => {
+test('headers are not pictures, and a clock jump is not a key frame interval', () => {
   const meter = new StreamMeter();
   meter.take(picture(0, { isHeader: true }));
   assert.equal(meter.read(both, 0).frameRate, 0);
