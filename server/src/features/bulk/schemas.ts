@@ -19,7 +19,7 @@ const { title, description, tags, section, author, articleUrl, customMetadata } 
   ContentPatch.properties;
 const { visibility, publishStatus, publishAt, expiresAt } = ContentPatch.properties;
 
-/** The fields of an update. An item that breaks these rules fails alone. */
+/** The fields of an update. An item that breaks these rules fails individually. */
 export const ItemPatch = Closed({
   title,
   description,
