@@ -1,6 +1,6 @@
 /**
- * An open console survives its session ending, another person signing in, the service being away or
- * upgraded, and errors of its own pages.
+ * An open console survives its session ending, another person signing in, the service being
+ * unavailable or upgraded, and errors of its own pages.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
