@@ -1,6 +1,6 @@
 /**
- * The types of content items, and what the service decides by them. Adding a type begins here: the
- * compiler demands its traits.
+ * The types of content items, and the traits by which the service treats them differently. To add a
+ * type, start here: the compiler requires its traits.
  */
 export const contentTypes = ['video', 'carousel', 'video_carousel', 'live_stream'] as const;
 
