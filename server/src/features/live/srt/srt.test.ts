@@ -1,4 +1,4 @@
-/** The rules of SRT that matter to a receiver: handshakes, the order of packets, and what is lost. */
+/** Tests the rules of SRT that matter to a receiver: handshakes, packet order, and packet loss. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomFrom } from '../../../../test/live/parsers.ts';
