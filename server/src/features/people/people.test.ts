@@ -122,7 +122,7 @@ test('nobody can grant a role above their own, and the last owner stays', async 
   assert.equal((await patch(owner, ownerId, 'admin')).body.error.code, 'LAST_OWNER');
   assert.equal((await owner.call('DELETE', `/v1/people/${ownerId}`)).status, 409);
   assert.equal((await patch(owner, adminId, 'owner')).status, 200);
-  // Both leave concurrently: one of them stays.
+  // Both step down concurrently, but one of them must remain an owner.
   const both = await Promise.all([
     patch(owner, adminId, 'viewer'),
     patch(admin, ownerId, 'viewer'),
