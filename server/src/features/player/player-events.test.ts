@@ -1,4 +1,4 @@
-/** Watching on the page is counted, even if the page goes away. */
+/** Watching on the page is counted, even if the viewer closes or leaves the page. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
