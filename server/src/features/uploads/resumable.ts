@@ -1,7 +1,7 @@
 /**
  * Resumable uploads by tus 1.0 at the upload URL itself.
  *
- *   (no length) → created (POST says the length) → bytes arrive (PATCH) → complete
+ *   (no length) → created (POST sets the length) → bytes arrive (PATCH) → complete
  *                                                └→ terminated (DELETE), expired
  *
  * The offset is the total size of the pieces in the row, see `receive-part.ts`. Uploads in parallel
