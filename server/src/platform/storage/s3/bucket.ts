@@ -29,7 +29,7 @@ export type S3Options = {
   readonly credentials: S3Credentials | null;
 };
 
-/** Options for sending an operation: the signal that stops it. */
+/** The SDK's options for sending one operation. */
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;
