@@ -1,8 +1,8 @@
 /**
- * What does a ranked page of 20 items for a known viewer cost? Reports the CPU time as a ratio to
- * the same page newest first, measured alternately with 10,000 and 100,000 items (BENCH_ITEMS sets
- * other numbers), the latency at half the saturation rate while those viewers act, and the time
- * until an event shows in the feed under that load.
+ * What does a ranked page of 20 items for a known viewer cost? Reports its CPU time relative to
+ * that of the same page sorted newest first, measured alternately with 10,000 and 100,000 items
+ * (BENCH_ITEMS sets other numbers), the latency at half the saturation rate while those viewers
+ * act, and the time until an event affects the feed under that load.
  */
 import { randomUUID } from 'node:crypto';
 import { insertReadyItems } from './lib/catalogue.ts';

@@ -57,7 +57,7 @@ const code = error instanceof ReelfeedError ? error.code : 'none';
 console.log([code, typeof verifyWebhook, typeof EventSender, typeof titles].join(' '));
 `;
 
-test('plain tsc compiles a project that uses it, strictly, and refuses a wrong call', async () => {
+test('plain tsc compiles a project that uses it, strictly, and rejects a wrong call', async () => {
   const project = path.join(folder, 'project');
   const compiler = fileURLToPath(new URL('../bin/tsc', import.meta.resolve('typescript')));
   const options = ['--strict', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom'];
@@ -148,7 +148,7 @@ test('all of it runs in each version of Node, against a service', async (context
   }
 });
 
-test('every export has its file and its types, and nothing newer than what it promises', async () => {
+test('every export has its file and its types, and uses nothing newer than promised', async () => {
   const project = path.join(folder, 'project');
   const installed = path.join(project, 'node_modules/@reelfeed/client');
   const { exports } = JSON.parse(await readFile(path.join(installed, 'package.json'), 'utf8'));

@@ -29,7 +29,7 @@ test('the built files are of these sources; build them by `npm run build:player`
   }
 });
 
-test('it uses nothing that Safari 15 or Chrome 100 lack', async () => {
+test('it uses nothing that Safari 15 or Chrome 100 lacks', async () => {
   const scripts = globSync('{reelfeed-*,react,vue}.js', { cwd: dist });
   assert.ok(scripts.length >= 5, scripts.join(' '));
   for (const name of scripts) {
@@ -46,13 +46,13 @@ test('compressed, the feed has at most 40 kB beside hls.js, and the shelf 10 kB'
   assert.ok(bytesOf('reelfeed-shelf') <= 10_000, `${bytesOf('reelfeed-shelf')} bytes`);
 });
 
-test('hls.js is fetched when it is needed, and not with the element', () => {
+test('hls.js is loaded when needed, not with the element', () => {
   const code = committed('reelfeed-feed.js').toString();
   assert.match(code, /import\("\.\/hls-[0-9A-Z]{8}\.js"\)/);
   assert.doesNotMatch(code, /import\s*(?:[\w{}*,\s]+from\s*)?"/);
 });
 
-test('it can be imported where there is no browser, as frameworks do that render on a server', async () => {
+test('it can be imported without a browser, as server-rendering frameworks do', async () => {
   const module: Record<string, unknown> = await import(new URL('reelfeed-feed.js', dist).href);
   assert.equal(typeof module['ReelfeedFeed'], 'function');
   assert.equal(typeof module['ReelfeedPlayer'], 'function');

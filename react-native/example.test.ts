@@ -78,7 +78,7 @@ async function playedTo(page: Page, id: string, seconds: number): Promise<void> 
 const inSlide = (page: Page, id: string, name: string) =>
   page.getByTestId(`slide-${id}`).getByRole('switch', { name });
 
-test('what is watched, liked and left in the app counts as it was', options, async (context) => {
+test('views, likes and exits in the app are counted correctly', options, async (context) => {
   assert(pages !== null);
   const page = await openApp(context);
   const startedAtMs = performance.now();

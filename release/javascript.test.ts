@@ -16,7 +16,7 @@ test('modules, workers and children are named as JavaScript, and other texts sta
   for (const [given, wanted] of Object.entries(texts)) assert.equal(nameJavaScript(given), wanted);
 });
 
-test('types go, lines and columns stay', () => {
+test('types are removed, lines and columns stay', () => {
   const text = "type A = {\n  b: string;\n};\nexport const c: A = { b: 'x' } satisfies A;\n";
   const stripped = toJavaScript(text);
   assert.equal(stripped.split('\n').length, text.split('\n').length);

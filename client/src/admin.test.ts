@@ -66,7 +66,7 @@ test('a call sends its path, query, body and key, and resolves to the whole answ
   assert.equal(request?.body, '{"status":"disabled"}');
 });
 
-test('every try of one change carries the same idempotency key, and each change its own', async (t) => {
+test('every attempt of a change carries the same idempotency key, and each change has its own', async (t) => {
   const { admin, requests } = await startApi(t, (_request, response, count) => {
     if (count === 1) sendJson(response, 503, failure('UNAVAILABLE'));
     else if (count === 2) sendJson(response, 409, failure('IDEMPOTENCY_IN_FLIGHT'));
@@ -80,7 +80,7 @@ test('every try of one change carries the same idempotency key, and each change 
   assert.notEqual(keys[3], keys[0]);
 });
 
-test('a refusal is final and says code, status, request and fields', async (t) => {
+test('a rejection is final and contains code, status, request and fields', async (t) => {
   const { admin, requests } = await startApi(t, (_request, response) =>
     sendJson(response, 400, failure('VALIDATION_ERROR')),
   );
@@ -118,7 +118,7 @@ test('a list is read page by page, only as far as the caller reads', async (t) =
   assert.equal(requests.length, 4);
 });
 
-test('an id that would change the path is a mistake of the caller', async (t) => {
+test('an id that would change the path is an error of the caller', async (t) => {
   const { admin, requests } = await startApi(t, (_request, response) =>
     sendJson(response, 200, { data: {}, meta: {} }),
   );

@@ -168,7 +168,7 @@ test('similar items are read by the item’s id', async (context) => {
   assert.deepEqual(service.urls, ['/v1/content/one%2Ftwo/similar?limit=2&country=DE']);
 });
 
-test('429 and 503 are tried again, and not before Retry-After', async (context) => {
+test('429 and 503 are retried, but not before Retry-After', async (context) => {
   const atMs: number[] = [];
   const service = await startFeedService(context, (_request, response, count) => {
     atMs.push(performance.now());
@@ -201,7 +201,7 @@ test('retries are bounded: the fourth 503 is the answer', async (context) => {
   assert.equal(service.urls.length, 4);
 });
 
-test('a connection that is cut is tried again', async (context) => {
+test('an interrupted connection is retried', async (context) => {
   const service = await startFeedService(context, (request, response, count) => {
     if (count < 3) request.socket.destroy();
     else sendPage(response, ['a'], null);
@@ -250,7 +250,7 @@ test('an abort ends a request and a pause at once, with its own reason', async (
   }
 });
 
-test('an answer that is not the service’s is an error, not an empty feed', async (context) => {
+test('a response from something other than the service is an error, not an empty feed', async (context) => {
   const service = await startFeedService(context, (_request, response, count) => {
     if (count === 1) response.end('<!doctype html><title>Hello</title>');
     else if (count === 2) sendJson(response, 200, { data: [{ id: 7 }], meta: {} });

@@ -19,7 +19,7 @@ async function fileStorage(): Promise<EventStorage & { text(): string }> {
   return { load: text, save: (saved) => writeFileSync(file, saved), text };
 }
 
-test('of too many waiting events the oldest are dropped, counted and reported', async (context) => {
+test('if too many events are waiting, the oldest are dropped, counted and reported', async (context) => {
   const { sender, dropped } = startSender(context, { baseUrl: unreachable, maxWaiting: 5 });
   const ids = Array.from({ length: 8 }, () => sender.track(like()));
   assert.deepEqual(sender.counts, { waiting: 5, received: 0, refused: 0, dropped: 3 });
@@ -33,7 +33,7 @@ test('of too many waiting events the oldest are dropped, counted and reported', 
   assert.equal(sender.counts.waiting, 1, 'at most 2 MiB wait');
 });
 
-test('what is under way is not dropped', async (context) => {
+test('events in flight are not dropped', async (context) => {
   let answer = (): void => {};
   const held = new Promise<void>((resolve) => (answer = resolve));
   const relay = await startRelay(service.url, (count) =>
@@ -54,7 +54,7 @@ test('what is under way is not dropped', async (context) => {
   assert.deepEqual(await storedIds(), ids);
 });
 
-test('what a storage has kept is sent by the next sender, with its ids and moments', async (context) => {
+test('the next sender sends what a storage kept, with its ids and times', async (context) => {
   const storage = await fileStorage();
   const first = startSender(context, { baseUrl: unreachable, storage });
   const ids = [first.sender.track(like()), first.sender.track(like())];
@@ -113,7 +113,7 @@ test('a storage that fails is reported, and events are sent nevertheless', async
   assert.match(errors.join(), /forbidden.*full/);
 });
 
-test('close sends what waits; without storage and answer it is dropped; later events are, too', async (context) => {
+test('close sends waiting events; without storage and response they are dropped, as are later events', async (context) => {
   const { sender, dropped } = startSender(context);
   const id = sender.track(like());
   await sender.close();
@@ -131,7 +131,7 @@ test('close sends what waits; without storage and answer it is dropped; later ev
   );
 });
 
-test('flush waits for what was tracked before, and can be given up', async (context) => {
+test('flush waits for events tracked before it, and can be aborted', async (context) => {
   const { sender } = startSender(context, { baseUrl: unreachable });
   await sender.flush();
   sender.track(like());

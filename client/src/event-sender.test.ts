@@ -77,7 +77,7 @@ test('each kind with all its fields is stored as it was tracked, when and by who
   assert.deepEqual(sender.counts, { waiting: 0, received: events.length, refused: 0, dropped: 0 });
 });
 
-test('an event that names its viewer goes before the sender', async (context) => {
+test('the viewer named in an event takes precedence over that of the sender', async (context) => {
   const { sender } = startSender(context, { userId: 'ada', deviceId: 'phone' });
   sender.track(like({ userId: 'bob' }));
   await sender.flush();
@@ -85,7 +85,7 @@ test('an event that names its viewer goes before the sender', async (context) =>
   assert.deepEqual([kept?.userId, kept?.deviceId], ['bob', 'phone']);
 });
 
-test('ten events go at once, fewer after the interval, many in requests within bounds', async (context) => {
+test('ten events are sent at once, fewer after the interval, many in bounded requests', async (context) => {
   const relay = await startRelay(service.url);
   const { sender } = startSender(context, { baseUrl: relay.url, batchInterval: 1_000 });
   const startedAtMs = performance.now();
@@ -111,7 +111,7 @@ test('ten events go at once, fewer after the interval, many in requests within b
   assert.equal(new Set(await storedIds()).size, 301);
 });
 
-test('a batch whose answer is lost is sent again with the same ids, and counts once', async (context) => {
+test('a batch whose response is lost is sent again with the same ids, and counts once', async (context) => {
   const relay = await startRelay(service.url, (count) => (count <= 2 ? 'lose answer' : 'pass'));
   const { sender } = startSender(context, { baseUrl: relay.url });
   const ids = Array.from({ length: 5 }, () => sender.track(like()));
@@ -126,7 +126,7 @@ test('a batch whose answer is lost is sent again with the same ids, and counts o
   assert.equal(sender.counts.received, 5);
 });
 
-test('a refused event is reported and not sent again; its neighbours are stored', async (context) => {
+test('a rejected event is reported and not sent again; its neighbours are stored', async (context) => {
   const relay = await startRelay(service.url);
   const { sender, refused } = startSender(context, { baseUrl: relay.url });
   const before = sender.track(like());
@@ -176,7 +176,7 @@ test('an item of another organization is refused by its code', async (context) =
   assert.equal(refused[0]?.code, 'NOT_FOUND');
 });
 
-test('what is tracked while the service is down arrives when it is up again', async (context) => {
+test('events tracked while the service is down arrive when it is up again', async (context) => {
   const first = await startService({ REELFEED_ROLES: 'api' }, { beside: service });
   const { sender, refused, dropped } = startSender(context, {
     baseUrl: first.url,
@@ -218,7 +218,7 @@ test('503 and 429 are waited out, at least as long as Retry-After says; other 5x
   assert.deepEqual(refused, []);
 });
 
-test('a page from something in between is not an answer', async (context) => {
+test('a page from an intermediary is not a valid response', async (context) => {
   const relay = await startRelay(service.url, (count) =>
     count === 1 ? (response) => void response.end('<h1>Please sign in</h1>') : 'pass',
   );

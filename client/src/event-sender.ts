@@ -42,13 +42,13 @@ export type EventSenderOptions = ServiceOptions &
     /** Your server's signature of `userId`, by a viewer key. */
     readonly userSignature?: string | undefined;
     /**
-     * If omitted, it is generated once and stored by the browser. Null: events name no device
+     * If omitted, it is generated once and stored by the browser. If null, events name no device
      * unless they specify one themselves.
      */
     readonly deviceId?: string | null | undefined;
     /**
-     * If omitted, it is generated for each visit. Null: events name no session unless they specify
-     * one themselves.
+     * If omitted, it is generated for each visit. If null, events name no session unless they
+     * specify one themselves.
      */
     readonly sessionId?: string | null | undefined;
     /** Flushes as soon as this many events are queued (1–100). Default: 10. */

@@ -62,7 +62,7 @@ test('a batch that times out is halved until it gets through', async (context) =
   assert.deepEqual([refused, dropped], [[], []]);
 });
 
-test('408, 425 and 429 are tried again; 408 asks for smaller requests', async (context) => {
+test('408, 425 and 429 are retried; 408 asks for smaller requests', async (context) => {
   const statuses = [408, 425, 429];
   const relay = await startRelay(service.url, (count) => {
     const status = statuses[count - 1];
@@ -105,7 +105,7 @@ test('`track` never throws: what is not JSON is reported as refused', async (con
   assert.match(refused[0]?.message ?? '', /serialized as JSON/);
 });
 
-test('every request tells when it was sent, also when it is repeated', async (context) => {
+test('every request states when it was sent, even when repeated', async (context) => {
   const relay = await startRelay(service.url, (count) => (count === 1 ? 'lose answer' : 'pass'));
   const { sender } = startSender(context, { baseUrl: relay.url });
   const startedAt = Date.now();

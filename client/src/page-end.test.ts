@@ -47,60 +47,68 @@ async function openPage(context: TestContext): Promise<{ page: Page; setting: Se
   return { page, setting: { library, baseUrl, publishableKey, contentId } };
 }
 
-test('a hidden page sends what waits at once and once, and continues', options, async (context) => {
-  const { page, setting } = await openPage(context);
-  const bodies: (string | null)[] = [];
-  page.on('request', (request) => {
-    if (request.url().includes('/v1/events/batch')) bodies.push(request.postData());
-  });
-  const counts = await page.evaluate(async ({ library, contentId: id, ...service }) => {
-    const { EventSender } = await import(library);
-    const sender = new EventSender({ ...service, batchInterval: 200 });
-    const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-    sender.track({ event: 'like', contentId: id });
-    Reflect.get(window, 'show')('hidden');
-    // Longer than the interval after which the event would have been sent anyway.
-    await wait(600);
-    const hidden = sender.counts;
-    Reflect.get(window, 'show')('visible');
-    sender.track({ event: 'save', contentId: id });
-    await sender.flush();
-    return [hidden, sender.counts];
-  }, setting);
-  assert.deepEqual(counts, [
-    { waiting: 0, received: 1, refused: 0, dropped: 0 },
-    { waiting: 0, received: 2, refused: 0, dropped: 0 },
-  ]);
-  assert.equal(bodies.length, 2, bodies.join());
-  assert.deepEqual(
-    (await stored?.fresh())?.map(({ event }) => event),
-    ['like', 'save'],
-  );
-});
+test(
+  'a hidden page sends waiting events immediately and once, and continues',
+  options,
+  async (context) => {
+    const { page, setting } = await openPage(context);
+    const bodies: (string | null)[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/events/batch')) bodies.push(request.postData());
+    });
+    const counts = await page.evaluate(async ({ library, contentId: id, ...service }) => {
+      const { EventSender } = await import(library);
+      const sender = new EventSender({ ...service, batchInterval: 200 });
+      const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+      sender.track({ event: 'like', contentId: id });
+      Reflect.get(window, 'show')('hidden');
+      // Longer than the interval after which the event would have been sent anyway.
+      await wait(600);
+      const hidden = sender.counts;
+      Reflect.get(window, 'show')('visible');
+      sender.track({ event: 'save', contentId: id });
+      await sender.flush();
+      return [hidden, sender.counts];
+    }, setting);
+    assert.deepEqual(counts, [
+      { waiting: 0, received: 1, refused: 0, dropped: 0 },
+      { waiting: 0, received: 2, refused: 0, dropped: 0 },
+    ]);
+    assert.equal(bodies.length, 2, bodies.join());
+    assert.deepEqual(
+      (await stored?.fresh())?.map(({ event }) => event),
+      ['like', 'save'],
+    );
+  },
+);
 
-test('what a beacon took is not sent again before the page is shown', options, async (context) => {
-  const { page, setting } = await openPage(context);
-  const bodies: (string | null)[] = [];
-  page.on('request', (request) => {
-    if (request.url().includes('/v1/events/batch')) bodies.push(request.postData());
-  });
-  const counts = await page.evaluate(async ({ library, contentId: id, ...service }) => {
-    Reflect.deleteProperty(Request.prototype, 'keepalive');
-    const { EventSender } = await import(library);
-    const sender = new EventSender({ ...service, batchInterval: 200 });
-    sender.track({ event: 'like', contentId: id });
-    Reflect.get(window, 'show')('hidden');
-    await new Promise((resolve) => setTimeout(resolve, 600));
-    const hidden = sender.counts;
-    Reflect.get(window, 'show')('visible');
-    await sender.flush();
-    return [hidden.waiting, sender.counts.received];
-  }, setting);
-  assert.deepEqual(counts, [1, 1]);
-  assert.equal(bodies.length, 2, bodies.join());
-  assert.match(bodies[1] ?? '', /"event":"like"/);
-  assert.equal((await stored?.fresh())?.length, 1, 'both are one');
-});
+test(
+  'events accepted by a beacon are not sent again before the page is shown',
+  options,
+  async (context) => {
+    const { page, setting } = await openPage(context);
+    const bodies: (string | null)[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/v1/events/batch')) bodies.push(request.postData());
+    });
+    const counts = await page.evaluate(async ({ library, contentId: id, ...service }) => {
+      Reflect.deleteProperty(Request.prototype, 'keepalive');
+      const { EventSender } = await import(library);
+      const sender = new EventSender({ ...service, batchInterval: 200 });
+      sender.track({ event: 'like', contentId: id });
+      Reflect.get(window, 'show')('hidden');
+      await new Promise((resolve) => setTimeout(resolve, 600));
+      const hidden = sender.counts;
+      Reflect.get(window, 'show')('visible');
+      await sender.flush();
+      return [hidden.waiting, sender.counts.received];
+    }, setting);
+    assert.deepEqual(counts, [1, 1]);
+    assert.equal(bodies.length, 2, bodies.join());
+    assert.match(bodies[1] ?? '', /"event":"like"/);
+    assert.equal((await stored?.fresh())?.length, 1, 'both are one');
+  },
+);
 
 test(
   'what the browser cannot take stays and is sent when the page is shown',

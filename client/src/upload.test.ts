@@ -73,7 +73,7 @@ test('an app server uploads a file through breaks, and gets the item', async () 
   await settledItem(service, opened.id, 'ready');
 });
 
-test('the admin client makes the item, and the same key continues the same upload', async () => {
+test('the admin client creates the item, and the same key continues the same upload', async () => {
   const relayed: string[] = [];
   const here: typeof fetch = (input, init) => {
     relayed.push(init?.method ?? 'GET');
@@ -101,7 +101,7 @@ test('the admin client makes the item, and the same key continues the same uploa
   assert.equal(data.length, 1);
 });
 
-test('refusals are errors with a code, and nothing is sent for an empty file', async () => {
+test('rejections are errors with a code, and nothing is sent for an empty file', async () => {
   const { uploadUrl } = await createItem(service);
   const url = local(service, uploadUrl);
   const codeOf = (blob: Blob, target = url) =>

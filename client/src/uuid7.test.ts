@@ -4,7 +4,7 @@ import { newUuid7 } from './uuid7.ts';
 
 const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 
-test('ids are UUIDs of version 7, in order, with the moment in front', () => {
+test('ids are UUIDs of version 7, in order, and start with the time', () => {
   const before = Date.now();
   const ids = Array.from({ length: 20_000 }, newUuid7);
   const after = Date.now();

@@ -7,7 +7,7 @@ import { startEventService } from './event-service.fixture.ts';
 const { service, stored, startSender, like } = await startEventService();
 const made = /^[0-9a-f-]{36}$/;
 
-test('events have a device and a session without being told', async (context) => {
+test('events get a device and a session by default', async (context) => {
   const { sender } = startSender(context, { sessionId: undefined });
   sender.track(like());
   sender.track(like());

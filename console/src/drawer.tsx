@@ -75,7 +75,7 @@ export function Opener({
       <OpenButton label={label} open={() => setOpen(true)} />
       {isOpen && (
         <Side title={label} close={() => setOpen(false)} isDirty={isTouched}>
-          {/* Submitted input is no longer lost by closing. */}
+          {/* Once submitted, input is not lost if the drawer is closed. */}
           <div onChange={() => setTouched(true)} onSubmit={() => setTouched(false)}>
             {children(() => setOpen(false))}
           </div>

@@ -13,7 +13,7 @@ const ownBuild = entryOf(
   document.querySelector('script[type="module"]')?.getAttribute('src') ?? '',
 );
 
-/** State of the service: away, with this page's build, or with another one. */
+/** Whether the service is unavailable (`away`), or serves this page's build or another one. */
 export async function lookForUpgrade(): Promise<'away' | 'same' | 'other'> {
   try {
     const answer = await fetch(window.location.href.split('#')[0] ?? '', { cache: 'no-store' });

@@ -1,6 +1,6 @@
 import { type Texts } from './texts.ts';
 
-/** Compares by value, because frameworks set an inline object again on each render. */
+/** Compares by value, because frameworks pass a new inline object on each render. */
 export function areSame(texts: Partial<Texts>, others: Partial<Texts>): boolean {
   const [one, other] = [new Map(Object.entries(texts)), new Map(Object.entries(others))];
   if (one.size !== other.size) return false;

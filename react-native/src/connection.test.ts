@@ -61,7 +61,7 @@ test('events of an app that ends without a connection are sent by its next start
   );
 });
 
-test('the device keeps its id, and a user has marks of their own', async () => {
+test('the device keeps its id, and each user has separate marks', async () => {
   const storage = slowStorage();
   const [id = ''] = await createPlayableItems(service, 1);
   const first = await connect({ storage });
@@ -85,7 +85,7 @@ test('the device keeps its id, and a user has marks of their own', async () => {
   assert.deepEqual(new Set(devices), new Set([storage.texts.get('reelfeed.device')]));
 });
 
-test('a storage that fails is told, and everything works without it', async () => {
+test('a storage that fails is reported, and everything works without it', async () => {
   const failures: unknown[] = [];
   const fails = async (): Promise<never> => {
     throw new Error('The disk is full.');
@@ -104,7 +104,7 @@ test('a secret key is refused', async () => {
   await assert.rejects(connect({ publishableKey: service.secretKey }), /Secret keys/);
 });
 
-test('events that come before the storage was read are sent in their order', () => {
+test('events tracked before the storage was read are sent in order', () => {
   const gate = new EventGate();
   gate.track({ event: 'like', contentId: 'a' });
   const sent: string[] = [];

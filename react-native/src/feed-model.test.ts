@@ -44,7 +44,7 @@ const player: ReadablePlayer = {
   videoTrack: { size: { width: 720, height: 1280 } },
 };
 
-test('watching, moving on and going to the background are told once', async (context) => {
+test('watching, moving on and going to the background are each reported once', async (context) => {
   const { model, events, slideAt, kinds } = await openFeed(context);
   assert.deepEqual(new Set(model.state.slides.map(({ id }) => id)), new Set(ids));
   const [first, second] = [slideAt(0), slideAt(1)];
@@ -68,7 +68,7 @@ test('watching, moving on and going to the background are told once', async (con
   assert.equal(progress?.data?.['rendition'], '720p');
 });
 
-test('refreshing keeps the old slides until the new ones come, and tells nothing meanwhile', async (context) => {
+test('refreshing keeps the old slides until the new ones arrive, and reports nothing in the meantime', async (context) => {
   const { model, kinds, slideAt } = await openFeed(context);
   model.show(2);
   const before = kinds().length;
@@ -83,7 +83,7 @@ test('refreshing keeps the old slides until the new ones come, and tells nothing
   assert.equal(kinds().at(-1), `impression ${slideAt(0).id}`);
 });
 
-test('the item of a link stands first and says so; one that is gone does not stop the feed', async (context) => {
+test('the item of a link comes first and is marked; a missing one does not stop the feed', async (context) => {
   const [, , wanted = ''] = ids;
   const { slideAt, events } = await openFeed(context, { start: wanted });
   assert.equal(slideAt(0).id, wanted);
@@ -92,7 +92,7 @@ test('the item of a link stands first and says so; one that is gone does not sto
   assert.equal(model.state.slides.length, ids.length);
 });
 
-test('a service that cannot be reached is waited for, and the state says so', async (context) => {
+test('the feed waits for an unreachable service, and the state shows this', async (context) => {
   const connection = await openConnection({
     baseUrl: 'http://127.0.0.1:1',
     publishableKey: 'rf_pk_x',

@@ -88,7 +88,7 @@ test('with only one author, the items follow each other and none is left out', a
   assert.deepEqual(new Set([...idsOf(first), ...idsOf(rest)]), new Set(ids));
 });
 
-test('a viewer who has seen everything sees it again, and is told', async () => {
+test('a viewer who has seen everything sees it again, and is informed', async () => {
   const { ids, feed, send } = await newCatalogue('All seen', 12);
   await send(
     ids.map((contentId) => ({

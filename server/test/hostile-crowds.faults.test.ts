@@ -91,7 +91,7 @@ test('a thousand slow heads are cut off, and others are served in the meantime',
   await isQuick('after');
 });
 
-test('of 300 live tails, as many as fit are open, and the others are told to wait', async () => {
+test('of 300 live tails, as many as fit are open, and the others are asked to wait', async () => {
   const before = await residentMegabytes();
   const organizations = await Promise.all(
     Array.from({ length: 15 }, (_, index) =>

@@ -112,7 +112,7 @@ test('a field of the wrong type is refused by name: nothing is coerced', async (
   }
 });
 
-test('unknown and read-only fields are refused by name and never assigned', async () => {
+test('unknown and read-only fields are rejected by name and never assigned', async () => {
   const fields = [
     'organizationId',
     'organization_id',
@@ -152,7 +152,7 @@ test('unknown and read-only fields are refused by name and never assigned', asyn
   assert.notEqual(item.body.data.title, 'changed by a hidden field');
 });
 
-test('keys that matter to JavaScript are refused, or kept without an effect', async () => {
+test('keys that are special in JavaScript are rejected, or kept without effect', async () => {
   for (const body of [
     '{"__proto__":{"title":"x"}}',
     '{"customMetadata":{"__proto__":{"polluted":true}}}',

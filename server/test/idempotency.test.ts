@@ -62,7 +62,7 @@ test('I-2: the same key for another body, path or method is 422', async () => {
   assert.equal((await service.call('GET', `/v1/content/${id}`)).body.data.title, 'a');
 });
 
-test('I-3: of fifty at the same moment one has an effect; the rest replay it or get 409', async () => {
+test('I-3: of fifty simultaneous requests one has an effect; the rest replay it or get 409', async () => {
   const replies = await Promise.all(Array.from({ length: 50 }, () => create('three', 'I-3')));
   const statuses = Map.groupBy(replies, (reply) => reply.status);
   assert.deepEqual(

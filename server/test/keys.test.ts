@@ -74,7 +74,7 @@ test('the database holds no key in plain text', async () => {
   }
 });
 
-test('a mistyped key is refused without a database read', async () => {
+test('a mistyped key is rejected without a database read', async () => {
   // Without a database, only requests that don't need it succeed.
   await using nowhere = openDatabase({
     connection: { url: 'postgres://nobody@127.0.0.1:1/nothing' },
@@ -146,7 +146,7 @@ test('invalid keys are rejected: past expiry, no name, other types', async () =>
   }
 });
 
-test('the last working secret key stays, also against two requests at the same moment', async () => {
+test('the last working secret key stays, even with two simultaneous requests', async () => {
   const own = await createOrganization(service, 'Two keys');
   const listed = await service.call('GET', '/v1/keys', { key: own.secretKey });
   const first = listed.body.data.find((key: { type: string }) => key.type === 'secret');

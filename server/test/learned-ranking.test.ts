@@ -120,7 +120,7 @@ test('a model is used if it predicts the held-out log better than the weights', 
   }
   const model = await eventually('an accepted model', async () => {
     const { model: found } = await readConfig();
-    // A model from before the last events delays the next training.
+    // A model trained before the last events were sent delays the next training.
     if (found.state === 'refused') await query(service, 'update watch_model set train_ms = 0');
     return found.state === 'accepted' ? found : null;
   });

@@ -131,7 +131,7 @@ const framesOf = (tracks: readonly ReadTrack[], isVideo: boolean) =>
   tracks.find((track) => track.isVideo === isVideo)?.frames ?? [];
 
 for (const codec of scaled(['h264'] as const, ['h264', 'hevc'] as const)) {
-  test(`the rung of ${codec} shows the same moments with the same audio`, async () => {
+  test(`the rung of ${codec} shows the same frames with the same audio`, async () => {
     const stream = await createStream(service);
     const publisher = await open(stream);
     await sendSeconds(publisher, await liveClip(portrait, codec), { fromMs: 0, seconds: 7 });

@@ -1,4 +1,4 @@
-/** Publishes by SRT with FFmpeg and libsrt, including over lossy and interrupted connections. */
+/** Publishes over SRT with FFmpeg and libsrt, including over lossy and interrupted connections. */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { createSocket } from 'node:dgram';

@@ -38,7 +38,7 @@ type Answer = (request: IncomingMessage, response: ServerResponse, count: number
 const taken: Answer = (_request, response) =>
   response.setHeader('content-type', 'application/json').end('{}');
 
-/** An OTLP receiver over HTTP that stores what it receives. */
+/** An OTLP/HTTP receiver that stores what it receives. */
 async function startCollector(answer: Answer = taken, port = 0) {
   const spans: Span[] = [];
   const requests: { path: string; authorization: string; service: string }[] = [];

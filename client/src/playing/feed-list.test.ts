@@ -120,14 +120,14 @@ test('one page is read at a time, however often it is needed', async (context) =
   assert.deepEqual(cursors, [null, 'c2']);
 });
 
-test('an item that comes again is shown once', async (context) => {
+test('a repeated item is shown once', async (context) => {
   const { list, ids } = listOver(context, [page(['a', 'b'], 'c2'), page(['b', 'c'], null)]);
   await list.restart();
   await list.need(1);
   assert.deepEqual(ids(), ['a', 'b', 'c']);
 });
 
-test('a feed that only repeats itself ends after five barren pages', async (context) => {
+test('a feed that only repeats itself ends after five pages without new items', async (context) => {
   const answers = Array.from({ length: 20 }, (_, index) => page(['a'], `c${index}`));
   const { list, cursors } = listOver(context, answers);
   await list.restart();
@@ -136,7 +136,7 @@ test('a feed that only repeats itself ends after five barren pages', async (cont
   assert.equal(cursors.length, 6);
 });
 
-test('no answer makes the list wait and try again by itself; retry does so at once', async (context) => {
+test('without a response the list waits and retries automatically; retry does so immediately', async (context) => {
   const lost = failure('NETWORK_ERROR', null);
   const { list, cursors, phases, ids } = listOver(context, [lost, lost, page(['a'], null)]);
   await list.restart();
@@ -152,7 +152,7 @@ test('no answer makes the list wait and try again by itself; retry does so at on
   assert.deepEqual(phases, ['loading', 'waiting', 'loading', 'waiting', 'loading', 'ended']);
 });
 
-test('a refusal is final and keeps the slides that are there', async (context) => {
+test('a rejection is final and keeps the existing slides', async (context) => {
   const refused = failure('KEY_REVOKED', 401);
   const { list, ids } = listOver(context, [page(['a'], 'c2'), refused]);
   await list.restart();
@@ -191,7 +191,7 @@ test('stop drops an answer that is still on its way', async () => {
   assert.equal(list.slides.length, 0);
 });
 
-test('what cannot be played is left out, and a video carousel becomes one slide per video', async (context) => {
+test('unplayable items are left out, and a video carousel becomes one slide per video', async (context) => {
   const picture = { imageUrl: 'https://example.com/1.jpg', altText: null, createdAt: '' };
   const images = [
     { id: 'i2', position: 1, ...picture },
@@ -218,7 +218,7 @@ test('what cannot be played is left out, and a video carousel becomes one slide 
   );
 });
 
-test('an item that is not as promised is left out and told, and the others stay', async (context) => {
+test('an invalid item is left out and reported, and the others stay', async (context) => {
   const odd = (id: string, fields: object): FeedItem => Object.assign(item(id), fields);
   const items = [
     odd('no-images', { contentType: 'carousel', images: undefined }),
@@ -239,7 +239,7 @@ test('an item that is not as promised is left out and told, and the others stay'
   assert.deepEqual(broken, ['no-images', 'no-address', 'unknown-type', 'no-videos', 'empty']);
 });
 
-test('an item is replaced in its place, unless nothing can be shown of it', async (context) => {
+test('an item is replaced in its place, unless nothing of it can be shown', async (context) => {
   const { list } = listOver(context, [page(['a', 'b', 'c'], null)]);
   await list.restart();
   assert.equal(list.replace(item('b', { title: 'A recording' })), true);

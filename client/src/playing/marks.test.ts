@@ -16,7 +16,7 @@ function memory(): Store & { readonly kept: Map<string, string> } {
   };
 }
 
-test('marks are those of the user, and nobody else who uses the browser has them', () => {
+test('marks belong to the user, and nobody else using the browser sees them', () => {
   const store = memory();
   const [one, other] = [item('one'), item('other')];
   const ada = new Marks(store, 'likes', 'ada');
@@ -32,7 +32,7 @@ test('marks are those of the user, and nobody else who uses the browser has them
   assert.ok(![...store.kept.keys()].some((name) => name.includes('ada')), 'no user id is kept');
 });
 
-test('the marks of the users who came last are kept', () => {
+test('the marks of the most recent users are kept', () => {
   const store = memory();
   for (let user = 0; user < 30; user += 1)
     new Marks(store, 'likes', `u${user}`).toggle(item('one'));
@@ -41,7 +41,7 @@ test('the marks of the users who came last are kept', () => {
   assert.equal(new Marks(store, 'likes', 'u0').has('one'), false);
 });
 
-test('what the service knows replaces what the browser remembers, but for a fresh change', () => {
+test('data from the service replaces what the browser remembers, except for a recent change', () => {
   const store = memory();
   let now = 0;
   const open = () => new Marks(store, 'likes', 'ada', () => now);
@@ -64,7 +64,7 @@ test('what the service knows replaces what the browser remembers, but for a fres
   assert.deepEqual(held(reopened), [], 'taken back on another device');
 });
 
-test('a change that the service has confirmed does not stand against its next answer', () => {
+test('a confirmed change does not override the next response of the service', () => {
   const store = memory();
   const marks = new Marks(store, 'likes', 'ada', () => 0);
   marks.toggle(item('one'));

@@ -19,7 +19,7 @@ test('a new viewer has no sound, full volume and no captions', () => {
   assert.deepEqual([hasSound, volume, hasCaptions], [false, 1, false]);
 });
 
-test('what was chosen is there at the next visit', () => {
+test('choices are restored at the next visit', () => {
   const store = memory();
   const preferences = new Preferences(store);
   preferences.hasSound = true;
@@ -36,7 +36,7 @@ test('what was chosen is there at the next visit', () => {
   );
 });
 
-test('a volume that is none is full volume', () => {
+test('an invalid volume means full volume', () => {
   for (const volume of ['loud', '-0.1', '1.1', 'NaN']) {
     assert.equal(new Preferences(memory({ volume })).volume, 1, volume);
   }

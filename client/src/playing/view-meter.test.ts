@@ -51,7 +51,7 @@ function dataOf(events: EngagementEvent[], kind: string): Record<string, unknown
   return events.flatMap((event) => (event.event === kind ? [{ ...event.data }] : []));
 }
 
-test('the start is told once, with the time from being asked to play to the first picture', () => {
+test('the start is reported once, with the time from the request to play to the first picture', () => {
   const { events, take, play, kinds } = watch();
   for (let step = 0; step < 6; step += 1) take({ starved: true });
   play(2);
@@ -76,7 +76,7 @@ test('a start that waits for the viewer counts from the press, and is not autopl
   assert.deepEqual([start?.['startupTime'], start?.['autoplay']], [63, false]);
 });
 
-test('a clip that never starts tells nothing but its failure', () => {
+test('a clip that never starts reports nothing but its failure', () => {
   const { events, meter, take } = watch();
   for (let step = 0; step < 40; step += 1) take({ starved: true });
   meter.fail('manifestLoadError', 'gone');
@@ -90,7 +90,7 @@ test('a clip that never starts tells nothing but its failure', () => {
   ]);
 });
 
-test('progress is told every five seconds and at the end, cumulative', () => {
+test('progress is reported every five seconds and at the end, as a running total', () => {
   const { events, meter, play } = watch(100);
   play(12);
   meter.pause(0);
@@ -115,7 +115,7 @@ test('progress is told every five seconds and at the end, cumulative', () => {
   assert.equal(meter.watchTime, 12);
 });
 
-test('the first end completes the view, and its loops are told once, at the end of the view', () => {
+test('the first end completes the view, and its loops are reported once, at the end of the view', () => {
   const { events, meter, play } = watch(4);
   play(10);
   meter.pause(0);
@@ -130,7 +130,7 @@ test('the first end completes the view, and its loops are told once, at the end 
   assert.equal(others.at(-1)?.['watchTime'], 10);
 });
 
-test('a clip whose last picture stands at its very end, or behind it, is complete as well', () => {
+test('a clip whose last frame is at or beyond its very end is complete as well', () => {
   for (const position of [4, 4.001]) {
     const { events, take, play } = watch(4);
     play(3.9375);
@@ -158,7 +158,7 @@ test('jumps and pauses add no watch time, and jumping back from the middle is no
   assert.equal(dataOf(events, 'watchProgress').at(-1)?.['percentComplete'], 81);
 });
 
-test('a stall is told with its length when it ends, or when the viewer leaves', () => {
+test('a stall is reported with its length when it ends, or when the viewer leaves', () => {
   const { events, meter, play, take } = watch(100);
   play(2);
   for (let step = 0; step < 20; step += 1) take({ starved: true });
@@ -192,7 +192,7 @@ test('waiting before the start and after a jump is not a stall', () => {
   assert.deepEqual(dataOf(events, 'rebuffer'), []);
 });
 
-test('another rendition is told with the one before; unknown ones in between are not', () => {
+test('a change of rendition is reported with the previous one; unknown ones in between are not', () => {
   const { events, play } = watch(100);
   play(1);
   play(1, { rendition: null });

@@ -14,7 +14,7 @@ export type ColumnEvents = {
   readonly axis: Axis;
   /** Nothing outside the column can have the focus, so the column may take it. */
   readonly ownsPage: boolean;
-  /** Builds the content of a slide that has come near. */
+  /** Builds the content of a slide that is now near the active one. */
   makeView(article: HTMLElement, slide: Slide): ItemView;
   /** Called if a slide could not be built; its place stays empty. */
   broken(slide: Slide, error: unknown): void;

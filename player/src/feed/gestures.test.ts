@@ -50,7 +50,7 @@ test('turning back counts at once, even within the momentum', () => {
   );
 });
 
-test('a wheel that keeps turning moves on, at most one slide every 650 ms', () => {
+test('a wheel that keeps turning moves at most one slide every 650 ms', () => {
   const steady = Array.from({ length: 125 }, () => 100);
   assert.deepEqual(stepsOf([{ pixels: steady, atMs: 0 }]), [4]);
 });

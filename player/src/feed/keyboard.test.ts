@@ -64,7 +64,7 @@ test('keys of the browser and of other listeners are left alone', () => {
   assert.deepEqual(done, []);
 });
 
-test('controls keep the keys that press them, fields and menus all keys', () => {
+test('controls keep the keys that press them, and fields and menus keep all keys', () => {
   assert.equal(press(' '), 'togglePlay');
   for (const at of ['label', 'link']) assert.equal(press(' ', at), '', at);
   assert.equal(press('m', 'label'), 'toggleMute');
@@ -74,7 +74,7 @@ test('controls keep the keys that press them, fields and menus all keys', () => 
   assert.equal(press('ArrowDown', 'picture'), 'step 1');
 });
 
-test('a key that is held walks on, and switches nothing to and fro', () => {
+test('a held key keeps moving, and toggles nothing back and forth', () => {
   assert.equal(press('j', 'text', { repeat: true }), 'step 1');
   assert.equal(press('m', 'text', { repeat: true }), '');
 });

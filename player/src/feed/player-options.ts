@@ -30,7 +30,7 @@ export type PlayerOptions = ReactionParts & {
   readonly contentId: string | null;
   /** Records an event for the service. */
   readonly track: (event: EngagementEvent) => void;
-  /** Called after each change of the list, once the column shows it. */
+  /** Called after each change to the list, once the column shows it. */
   readonly listChanged: (list: FeedList) => void;
   /** Called when another item becomes active. */
   readonly slideShown: (item: FeedItem) => void;

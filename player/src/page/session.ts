@@ -35,7 +35,7 @@ export function itemInAddress(): string | null {
   return idIn(location.hash.slice(1));
 }
 
-/** The persistent id of this browser or tab, generated at the first visit. */
+/** The persistent id of this browser or tab, generated on the first visit. */
 export function stableId(store: Store, name: 'device' | 'session'): string {
   const known = store.read(name);
   if (known !== null && /^[0-9a-f]{32}$/.test(known)) return known;

@@ -19,7 +19,7 @@ const file = (name: string, transferSize: number, responseStart: number, respons
   responseEnd,
 });
 
-test('a browser that knows a slow line, or saves data, decides', () => {
+test('a browser that reports a slow connection, or saves data, decides', () => {
   const said = (connection: object) => lineBps({ connection }, [], memory(), 0);
   assert.equal(said({ effectiveType: '3g', downlink: 1 }), 700_000);
   assert.equal(said({ effectiveType: 'slow-2g', downlink: 0 }), 150_000);
@@ -28,7 +28,7 @@ test('a browser that knows a slow line, or saves data, decides', () => {
   assert.equal(lineBps({}, [], memory(), 0), null);
 });
 
-test('the player’s own files measure the line, and those that come together count as one', () => {
+test('the player’s own files measure the connection, and simultaneous ones count as one', () => {
   const files = [
     file('hls-ABC.js', 100_000, 200, 800),
     file('reelfeed-feed.js?v=1', 30_000, 150, 400),
@@ -41,7 +41,7 @@ test('the player’s own files measure the line, and those that come together co
   assert.equal(lineBps(slow, files, memory(), 0), 700_000);
 });
 
-test('what the last visit measured holds for half a day', () => {
+test('measurements from the last visit are valid for half a day', () => {
   const store = memory();
   rememberLine(store, 2_000_000.4, 1_000);
   assert.equal(lineBps({}, [], store, 60_000), 2_000_000);

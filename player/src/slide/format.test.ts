@@ -2,7 +2,7 @@ import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { fillsFrame, formatCount, formatStart, formatTime } from './format.ts';
 
-test('counts are short, and none is an empty text', () => {
+test('counts are short, and a missing one is an empty string', () => {
   assert.equal(formatCount(0), '');
   assert.equal(formatCount(-1), '');
   assert.equal(formatCount(999), '999');

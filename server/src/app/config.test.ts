@@ -52,7 +52,7 @@ test('an empty variable counts as none, and a relative data directory becomes ab
   assert.equal(readConfig({ REELFEED_DATA_DIR: 'a/../b' }).dataDir, path.resolve('b'));
 });
 
-test('every wrong value is named at once, with what was given and what was expected', () => {
+test('all invalid values are named together, with what was given and what was expected', () => {
   const message = messageOf({
     PORT: '70000',
     REELFEED_ROLES: 'api,web',
@@ -70,7 +70,7 @@ test('every wrong value is named at once, with what was given and what was expec
   assert.match(message, /REELFEED_SHUTDOWN_GRACE: "30d".*0s to 24d/);
 });
 
-test('values that make no sense are refused, although they have the right form', () => {
+test('values that make no sense are rejected, although they have the right form', () => {
   const senseless = {
     REELFEED_EVENT_RETENTION: '1h',
     REELFEED_WEBHOOK_RETENTION: '1h',
@@ -145,7 +145,7 @@ test('each setting takes thirty kinds of garbage, or refuses each in one sentenc
   assert.ok(refused > 1_000, `${refused} refused`);
 });
 
-test('a wrong secret is named without its value, from the variable and from a file', async () => {
+test('an invalid secret is named without its value, from the variable and from a file', async () => {
   const secret = 'mysql://root:hunter2@db/prod';
   const file = await fileWith('hunter2-key');
   const message = messageOf({ DATABASE_URL: secret, REELFEED_ENCRYPTION_KEY_FILE: file });
@@ -182,7 +182,7 @@ test(
   },
 );
 
-test('variables with our prefix that no setting knows are reported, and nothing else is', () => {
+test('variables with our prefix that match no setting are reported, and nothing else', () => {
   const env = {
     REELFEED_PORT: '1',
     REELFEED_MAX_UPLOAD_BYTE: '1',
@@ -197,7 +197,7 @@ test('variables with our prefix that no setting knows are reported, and nothing 
   assert.deepEqual(unknownVariables(settings, env).toSorted(), expected);
 });
 
-test('each setting has a name of its own, a default that is valid, and one line in the table', () => {
+test('each setting has a unique name, a valid default, and one line in the table', () => {
   const all = Object.values(settings);
   assert.equal(new Set(all.map(({ env }) => env)).size, all.length);
   const table = describeSettings(settings).split('\n');

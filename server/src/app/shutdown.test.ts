@@ -28,7 +28,7 @@ test('steps close in their order, and within a step the latest goes first', asyn
   assert.deepEqual(closed, expected);
 });
 
-test('what cannot be closed keeps nothing else open, and the failure is told', async () => {
+test('a resource that cannot be closed does not keep others open, and the failure is reported', async () => {
   const closed: string[] = [];
   const shutdown = new Shutdown();
   shutdown.add('database', closing('database', closed));

@@ -11,7 +11,7 @@ import { UsageError } from './command.ts';
 
 const srtCaller = fileURLToPath(new URL('./srt-caller.ts', import.meta.url));
 
-/** Publishes by RTMP until the signal aborts, then ends the stream. */
+/** Publishes over RTMP until the signal aborts, then ends the stream. */
 export async function broadcast(
   url: string,
   streamKey: string,
@@ -27,8 +27,8 @@ export async function broadcast(
 }
 
 /**
- * Publishes by SRT for this many seconds. The clip is made first, because SRT needs continuous
- * timestamps.
+ * Publishes over SRT for this many seconds. The clip is generated first, because SRT needs
+ * continuous timestamps.
  */
 export async function broadcastBySrt(
   url: string,

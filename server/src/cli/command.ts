@@ -19,7 +19,7 @@ export type CommandInput = {
   until?: string | undefined;
   /** Duration for which `live test` publishes. */
   for?: string | undefined;
-  /** Whether `live test` publishes by SRT. */
+  /** Whether `live test` publishes over SRT. */
   srt?: boolean | undefined;
   /** Whether a backup includes the encryption key. */
   includeKey: boolean;

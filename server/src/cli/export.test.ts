@@ -15,7 +15,7 @@ const env = { REELFEED_PUBLIC_URL: service.url, REELFEED_SECRET_KEY: service.sec
 const item = await createItem(service, { title: 'Wanted', tags: ['news'] });
 await createItem(service, { title: 'Not wanted' });
 
-test('it brings the rows that were asked for', async () => {
+test('it downloads the requested rows', async () => {
   const today = new Date().toISOString().slice(0, 10);
   const options = ['--from', today, '--to', today, '--format', 'csv', '--filter', 'tag=news'];
   const args = ['export', 'content', ...options, '--json'];

@@ -118,7 +118,7 @@ const commands: Record<string, Entry> = {
     load: async () => (await import('./backup/backup.ts')).backup,
   },
   backups: {
-    summary: 'list the backups at a location and the moments that can be restored',
+    summary: 'list the backups at a location and the points in time that can be restored',
     usage: 'backups [<folder>|s3://<bucket>/<prefix>]',
     maxWords: 1,
     load: async () => (await import('./backup/backups.ts')).backupsCommand,

@@ -9,7 +9,7 @@ const service = await startService();
 const env = { REELFEED_DATA_DIR: service.dataDir, DATABASE_URL: toUrl(service.connection) };
 const reelfeed = (...args: string[]) => runCommand(['rebuild', ...args], { env });
 
-test('rebuild makes the statistics again while the service continues', async () => {
+test('rebuild recomputes the statistics while the service continues', async () => {
   const [contentId = ''] = await createItems(service, 1);
   const watch = async () => {
     const sent = await send(`${service.url}/v1/events/batch`, 'POST', {
@@ -50,7 +50,7 @@ test('rebuild makes the statistics again while the service continues', async () 
   assert.deepEqual(JSON.parse(one.stdout), { rebuilt: ['quality'] });
 });
 
-test('rebuild says what there is when it is asked for something else', async () => {
+test('rebuild lists the available projections when asked for an unknown one', async () => {
   for (const args of [[], ['nothing']]) {
     const { code, stderr } = await reelfeed(...args);
     assert.equal(code, 2);

@@ -31,7 +31,7 @@ test('without a service of its own that reloads, nothing is signalled', async ()
   assert.match(outside.stderr, /systemctl reload reelfeed/);
 });
 
-test('it tells what is in effect, what needs a restart, and why nothing has changed', async () => {
+test('it reports what is in effect, what needs a restart, and why nothing has changed', async () => {
   const write = (...lines: string[]) => writeFile(file, lines.join('\n'));
   await write('REELFEED_LOG_LEVEL=warn');
   const settings = { PORT: '0', REELFEED_DRAIN_DELAY: '0s', REELFEED_ENV_FILE: file };

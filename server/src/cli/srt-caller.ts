@@ -1,7 +1,8 @@
 /**
- * Sends an MPEG-TS file by SRT at its own pace, with FFmpeg and libsrt. Runs as a separate process,
- * because the calls of libsrt block. Arguments: the address, the file, and its length in seconds.
- * Sends the message `connected` once accepted. Exits with 2 if refused, and 3 if the line is cut.
+ * Sends an MPEG-TS file over SRT at its own pace, with FFmpeg and libsrt. Runs as a separate
+ * process, because the calls of libsrt block. Arguments: the address, the file, and its length in
+ * seconds. Sends the message `connected` once accepted. Exits with 2 if refused, and 3 if the
+ * connection is lost.
  */
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';

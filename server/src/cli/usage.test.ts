@@ -34,7 +34,7 @@ async function refused(
 
 const long = 'x'.repeat(201);
 
-test('migrate, org and keys refuse what they do not know', async () => {
+test('migrate, org and keys reject unknown arguments', async () => {
   await refused(migrateCommand, /Usage: reelfeed migrate/, 'down');
   for (const words of ['', 'create', `create ${long}`, 'list x']) {
     await refused(organizationsCommand, /Usage: reelfeed org/, words);

@@ -120,7 +120,7 @@ test('the audit log is shown where --events names it', async () => {
   await stop(asked);
 });
 
-test('--events filters, and names what there is', async () => {
+test('--events filters, and lists the known kinds', async () => {
   const listening = await startListening(['--events', 'live_stream.*,export.ready']);
   for (const event of ['content.ready', 'live_stream.active', 'export.ready']) {
     const { code, stderr } = await runCommand(['webhooks', 'trigger', event], { env });

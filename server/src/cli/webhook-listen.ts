@@ -109,7 +109,7 @@ async function readFilter(input: CommandInput, usage: string): Promise<string[]>
   return events;
 }
 
-/** Reads all events since a moment, page by page. */
+/** Reads all events since a given time, page by page. */
 async function eventsSince(listener: Listener, since: number): Promise<HappenedEvent[]> {
   const { input, usage } = listener;
   const found = new Map<string, HappenedEvent>();

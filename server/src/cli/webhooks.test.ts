@@ -54,7 +54,7 @@ test('listen shows, verifies and forwards what trigger makes up', async () => {
   assert.equal((await listening.ended).code, 0);
 });
 
-test('recover sends again what has failed', async () => {
+test('recover resends failed deliveries', async () => {
   const { id } = await service.register(receiver.url);
   isDown = true;
   await service.cause('while it was down');
@@ -79,7 +79,7 @@ test('recover sends again what has failed', async () => {
   assert.match(unknown.stderr, /404/);
 });
 
-test('what is wrong is said', async () => {
+test('errors are explained', async () => {
   const unknown = await runCommand(['webhooks', 'trigger', 'content.gone'], { env });
   assert.equal(unknown.code, 2);
   assert.match(unknown.stderr, /400: event: must be one of .*"content\.ready", /);

@@ -81,7 +81,7 @@ async function recover(input: CommandInput, webhookId: string): Promise<void> {
 }
 
 /**
- * Returns a timestamp unchanged, for the service to check. Converts a duration to the moment that
+ * Returns a timestamp unchanged, for the service to check. Converts a duration to the time that
  * long before `now`.
  */
 function momentOf(text: string, now: number): string {

@@ -1,4 +1,4 @@
-/** Changes of a running experiment: pausing, more viewers, a later end. */
+/** Changes to a running experiment: pausing, more viewers, a later end. */
 import { Button, Modal, Stack, Text, TextInput } from '@mantine/core';
 import { useState, type ReactNode } from 'react';
 import { api } from '../../api.ts';

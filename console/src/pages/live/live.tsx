@@ -33,7 +33,7 @@ export function LivePage(): ReactNode {
   return (
     <Page
       title={t('Live')}
-      about={t('Broadcasts by RTMP or SRT. Each becomes a video when it ends.')}
+      about={t('Broadcasts over RTMP or SRT. Each becomes a video when it ends.')}
       curl={{ path: '/v1/live-streams' }}
       actions={<Opener label={t('New live stream')}>{() => <NewStream />}</Opener>}
     >

@@ -1,4 +1,4 @@
-/** Shows on the first page that webhooks are failing or were disabled for it. */
+/** Shows on the first page which webhooks are failing, or were disabled because they failed. */
 import { Alert, Anchor, Stack } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { useList } from '../../data.ts';

@@ -149,7 +149,9 @@ export function readOptions(form: HTMLFormElement): Options {
       .filter((part) => part !== '');
   const schedule = parts('retrySchedule').map(Number);
   if (schedule.some((delay) => !Number.isInteger(delay))) {
-    throw new Error('Attempts after seconds: whole numbers with commas, such as 0, 60, 300.');
+    throw new Error(
+      'Attempts after seconds: enter whole numbers separated by commas, such as 0, 60, 300.',
+    );
   }
   return {
     retrySchedule: schedule.length === 0 ? null : schedule,

@@ -75,7 +75,7 @@ export const live = {
   'The encoder needs attention': 'Der Encoder braucht Aufmerksamkeit',
   'Go to the live streams': 'Zu den Live-Streams',
   Live: 'Live',
-  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
+  'Broadcasts over RTMP or SRT. Each becomes a video when it ends.':
     'Sendungen über RTMP oder SRT. Jede wird am Ende zu einem Video.',
   'New live stream': 'Neuer Live-Stream',
   'No live streams yet. “New live stream” creates one; this command publishes a test picture.':

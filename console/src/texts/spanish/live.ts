@@ -77,7 +77,7 @@ export const live: Readonly<Record<keyof typeof German, string>> = {
   'The encoder needs attention': 'El codificador requiere atención',
   'Go to the live streams': 'Ir a los directos',
   Live: 'En directo',
-  'Broadcasts by RTMP or SRT. Each becomes a video when it ends.':
+  'Broadcasts over RTMP or SRT. Each becomes a video when it ends.':
     'Emisiones por RTMP o SRT. Cada una se convierte en vídeo al acabar.',
   'New live stream': 'Nuevo directo',
   'No live streams yet. “New live stream” creates one; this command publishes a test picture.':

@@ -272,7 +272,7 @@ test('what is damaged, missing or in the way is named, and nothing is restored',
   assert.match((await run('original', 'verify', copy)).stderr, /manifest .* is damaged/);
 });
 
-test('every command has help of its own, and the version is told', async () => {
+test('every command has its own help, and the version can be printed', async () => {
   assert.match((await run('x', '--version')).stdout, /^reelfeed \d+\.\d+\.\d+\n$/);
   for (const args of [
     ['help', 'backup'],

@@ -22,7 +22,7 @@ const galleries: readonly Gallery[] = [
   {
     externalId: 'demo-three-skies',
     title: 'Three skies',
-    description: 'Images that go on by themselves, every four seconds.',
+    description: 'Images that advance by themselves every four seconds.',
     author: 'Grace',
     tags: ['calm', 'colour', 'images'],
     autoScrollInterval: 4,

@@ -91,7 +91,7 @@ async function loadKeys(dataDir: string): Promise<DemoKeys> {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
   const keys = { secretKey: generateKey('secret'), publishableKey: generateKey('publishable') };
-  // Written to a temporary file first, because a kill must not leave half a file, which no later
+  // Written to a temporary file first, because a crash must not leave half a file, which no later
   // start could read.
   const draft = `${file}.${process.pid}`;
   await writeFile(draft, JSON.stringify(keys), { mode: 0o600 });

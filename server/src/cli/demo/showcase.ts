@@ -101,7 +101,7 @@ export async function addAlertsAndMetrics(parts: Parts, signal: AbortSignal): Pr
   if (metrics.length === 0) {
     const body = {
       name: 'signups',
-      description: 'Viewers who make an account after a clip.',
+      description: 'Viewers who create an account after a clip.',
       type: 'count',
       event: 'custom.signup',
     } as const;

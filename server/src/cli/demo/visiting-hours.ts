@@ -8,7 +8,7 @@ import type { DemoViewer } from './viewers.ts';
 const busyness = [4, 2, 1, 1, 1, 2, 4, 7, 8, 6, 5, 6, 9, 8, 6, 6, 7, 9, 11, 13, 15, 16, 13, 8];
 const busynessOfDay = busyness.reduce((sum, hour) => sum + hour, 0);
 
-/** Expected number of visits of a viewer in the hour of this moment. */
+/** Expected number of visits of a viewer in the hour that contains this time. */
 function visitsExpected({ visitsPerDay, utcOffsetHours }: DemoViewer, atMs: number): number {
   const localHour = Math.floor(atMs / hourMs + utcOffsetHours) % 24;
   return (visitsPerDay * (busyness[localHour] ?? 0)) / busynessOfDay;

@@ -33,7 +33,7 @@ async function arrived(): Promise<Record<string, unknown>[]> {
   );
 }
 
-test('a folder whose import is killed and repeated comes in once, each file whole', async () => {
+test('a folder whose import crashed and is repeated is imported once, each file complete', async () => {
   const videos = path.join(folder, 'videos');
   await mkdir(path.join(videos, 'more'), { recursive: true });
   await copyFile(clip, path.join(videos, 'first.mp4'));
@@ -73,7 +73,7 @@ test('a folder whose import is killed and repeated comes in once, each file whol
   assert.equal((await arrived()).length, 3, 'nothing comes in twice');
 });
 
-test('a list says what is wrong with which row, and brings the others', async () => {
+test('a list reports what is wrong with which row, and imports the others', async () => {
   const list = path.join(folder, 'list.csv');
   await copyFile(clip, path.join(folder, 'listed.mp4'));
   await writeFile(
@@ -151,7 +151,7 @@ test('lines of JSON are a list as well; an item whose bytes never came is replac
   assert.ok(row?.['source_key']);
 });
 
-test('a row whose bytes are refused leaves no item; a repeat tells what was there', async () => {
+test('a row whose bytes are rejected leaves no item; a repeat reports what already existed', async () => {
   await writeFile(path.join(folder, 'bad.mp4'), `<!doctype html>${'x'.repeat(9_000)}`);
   const mixed = path.join(folder, 'mixed.ndjson');
   await writeFile(

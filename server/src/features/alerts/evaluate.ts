@@ -71,7 +71,7 @@ async function evaluate({ db, hints, publicUrl }: EvaluateParts, row: AlertRow):
   const { organizationId, rule } = row;
   const clock = await readOrganizationClock(db, organizationId);
   const lastMs = nextWindow(clock, Date.now()).getTime() - hourMs;
-  // Also limits the window after a change of the time zone.
+  // Also limits the window after the time zone has changed.
   const endMs = Math.min(
     Math.max(row.nextWindow.getTime(), lastMs - maxHoursBack * hourMs),
     lastMs,

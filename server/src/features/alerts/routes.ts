@@ -134,7 +134,7 @@ function addChangeRoutes(app: HttpApp, { mutations, publicUrl, onTold }: AlertRo
         operationId: 'updateAlert',
         summary: 'Change an alert',
         description:
-          'With another rule it starts anew. If it was firing then, it is told as resolved.',
+          'Changing the rule resets the alert. If it was firing, it is reported as resolved.',
         tags,
         params: IdParams,
         body: AlertPatch,
@@ -158,7 +158,7 @@ function addChangeRoutes(app: HttpApp, { mutations, publicUrl, onTold }: AlertRo
       schema: {
         operationId: 'deleteAlert',
         summary: 'Delete an alert',
-        description: 'With its history. If it was firing, it is told as resolved.',
+        description: 'Also deletes its history. If it was firing, it is reported as resolved.',
         tags,
         params: IdParams,
         response: answers({ 200: Envelope(DeletedAlert) }),

@@ -4,7 +4,7 @@
  *   (files stored) → preparing → ready → (removed)
  *
  * 1. Callers lock the item first, to serialize concurrent changes of its assets.
- * 2. Files are stored before a row references them, in a new folder that never changes. A kill in
+ * 2. Files are stored before a row references them, in a new folder that never changes. A crash in
  *    between leaves files without a row, which a previously enqueued job removes.
  * 3. Each change updates the list that readers see on the item, in the same transaction.
  * 4. The files of a removed asset are deleted by a job enqueued in the same transaction.

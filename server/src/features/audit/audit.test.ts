@@ -44,7 +44,7 @@ test('a change is recorded with its action, key, resource and fields', async () 
   assert.deepEqual(actor, { ...nobody, type: 'key', keyId: own.id, keyName: own.name });
 });
 
-test('what changes nothing leaves no entry', async () => {
+test('a change without effect leaves no entry', async () => {
   const item = await createItem(service);
   const before = (await entries()).meta.total;
   await service.call('PATCH', `/v1/content/${item.id}`, { body: { title: '' } });

@@ -170,7 +170,7 @@ test('values, fields and the whole are bounded, and half characters are not kept
   assert.equal((big?.fields.length ?? 0) + (big?.omitted ?? 0), 200);
 });
 
-test('what is equal in JSON is no difference; a hidden change is one', () => {
+test('values equal in JSON are no difference; a hidden change is one', () => {
   assert.equal(differencesOf({ a: undefined, b: { x: 1, y: 2 } }, { b: { y: 2, x: 1 } }), null);
   const secrets = { type: 'object', properties: { url: { type: 'string', ...secretQuery } } };
   const shown = differencesOf(

@@ -25,7 +25,7 @@ export const maxCharacters = 300;
 export const maxTotalBytes = 16_384;
 
 /**
- * @param secrets marks fields whose value or query string is hidden. A change of hidden content
+ * @param secrets marks fields whose value or query string is hidden. A change to hidden content
  *   counts as well: both sides then look the same.
  * @returns null if nothing differs
  */

@@ -15,7 +15,7 @@ const received = (name: string) =>
     .filter(({ path }) => path === `/hook/${name}`)
     .map(({ body }) => JSON.parse(body) as { event: string; data: Record<string, unknown> });
 
-test('each entry is told, without its values, to webhooks that name the kind', async () => {
+test('each entry is sent, without its values, to webhooks that subscribe to the kind', async () => {
   // The replay below finds this event, and the audit entry from before the webhooks.
   await service.cause('before the webhooks');
   const early = await service.call('PATCH', '/v1/organization', { body: { name: 'Early' } });
@@ -65,7 +65,7 @@ test('each entry is told, without its values, to webhooks that name the kind', a
   );
 });
 
-test('entries of the command line are told as well, and each entry exactly once', async () => {
+test('entries from the command line are sent as well, and each entry exactly once', async () => {
   const options = {
     env: { DATABASE_URL: toUrl(service.connection), REELFEED_DATA_DIR: service.dataDir },
   };

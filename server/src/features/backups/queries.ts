@@ -27,7 +27,7 @@ export async function recordBegin(db: Db, kind: RunKind): Promise<Date> {
     on conflict (kind) do update set started_at = excluded.started_at
     returning started_at as at`.execute(db);
   const [row] = rows;
-  if (row === undefined) throw new Error('The database returned no moment.');
+  if (row === undefined) throw new Error('The database returned no time.');
   return row.at;
 }
 

@@ -214,7 +214,7 @@ describe('what counts', () => {
 });
 
 describe('headers', () => {
-  test('both policies are told on successes and on refusals', async () => {
+  test('both policies are reported on success and on rejection', async () => {
     const first = await request(40);
     assert.equal(
       first.headers.get('ratelimit-policy'),

@@ -7,7 +7,7 @@ import { notFound, startBulkService, unknownId } from '../../../test/bulk/bulk.t
 const service = await startBulkService();
 const { bulk, item } = service;
 
-describe('bad requests are refused whole and change nothing', () => {
+describe('invalid requests are rejected as a whole and change nothing', () => {
   const id = unknownId;
   const many = (count: number) => Array.from({ length: count }, () => id);
   const cases: [name: string, operation: string, body: object, code: string, path?: string][] = [
@@ -133,7 +133,7 @@ describe('items that fail', () => {
     assert.equal(kept.body.data.title, 'Theirs');
   });
 
-  test('values that an item may not have fail that item alone', async () => {
+  test('values that an item may not have fail only that item', async () => {
     const [good = '', pending = ''] = await createItems(service, 2);
     const wrong: object[] = [
       { title: '' },

@@ -112,7 +112,7 @@ export async function showItems(
 
 const patchProblems = compileBody(ItemPatch);
 
-/** Parses the change of an item. Returns the change, or the problem in one line. */
+/** Parses the change to an item. Returns the change, or the problem in one line. */
 function readItemChange(
   item: Static<typeof BulkUpdateItem>,
 ): { change: ItemChange } | { problem: string } {

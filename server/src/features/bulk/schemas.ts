@@ -19,7 +19,7 @@ const { title, description, tags, section, author, articleUrl, customMetadata } 
   ContentPatch.properties;
 const { visibility, publishStatus, publishAt, expiresAt } = ContentPatch.properties;
 
-/** The fields of an update. An item that breaks these rules fails alone. */
+/** The fields of an update. An item that breaks these rules fails individually. */
 export const ItemPatch = Closed({
   title,
   description,
@@ -119,7 +119,9 @@ const Failure = Type.Object({
 
 function outcome<T extends ReturnType<typeof Type.Object>>(successful: T) {
   return Type.Object({
-    successful: Type.Array(successful, { description: 'Results in the order of the request.' }),
+    successful: Type.Array(successful, {
+      description: 'Results, in the order of the requested items.',
+    }),
     failed: Type.Array(Failure),
     totalProcessed: Type.Integer(),
     totalSuccessful: Type.Integer(),

@@ -48,7 +48,7 @@ late\r
   );
 });
 
-test('nothing active survives in the text of a cue', () => {
+test('no active content survives in the text of a cue', () => {
   const hostile = [
     '<script>alert(1)</script>',
     '<img src=x onerror=alert(1)>',
@@ -85,7 +85,7 @@ test('encodings are recognized', () => {
   }
 });
 
-test('what is not captions is said', () => {
+test('files that are not captions are reported', () => {
   for (const text of ['', 'WEBVTT', 'a plain text', '<html>', '00:02.000 --> 00:01.000\nback\n']) {
     assert.ok('problem' in readCues(text), text);
   }

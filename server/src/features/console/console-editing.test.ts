@@ -182,7 +182,7 @@ for (const name of ['mouse', 'keyboard'] as const) {
   }
 }
 
-test('two editors of other fields both keep what they wrote', options, async () => {
+test('two editors of different fields both keep their changes', options, async () => {
   const id = await newItem('First title');
   await start(`/content/${id}`);
   await field('Description').fill('By me');
@@ -218,7 +218,7 @@ test('two editors of the same field see both versions, and choose', options, asy
   errors.splice(0);
 });
 
-test('what is not saved is not left without a question', options, async () => {
+test('leaving unsaved changes asks for confirmation', options, async () => {
   const id = await newItem('Left alone');
   await start(`/content/${id}`);
   await field('Title').fill('Not saved');
@@ -237,52 +237,56 @@ test('what is not saved is not left without a question', options, async () => {
   await field('Title').waitFor({ state: 'detached' });
 });
 
-test('an upload goes on over pages and after a reload, and can be cancelled', options, async () => {
-  const small = await readFile(await mediaSample('small.mp4'));
-  // Bytes after the last box are not part of the video.
-  const buffer = Buffer.concat([small, Buffer.alloc(6_000_000)]);
-  const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-console-'));
-  const write = async (name: string) => {
-    await writeFile(path.join(folder, name), buffer);
-    return path.join(folder, name);
-  };
-  const file = await write('long way.mp4');
-  let isSlow = true;
-  await page.route('**/uploads/**', async (route) => {
-    if (route.request().method() === 'PATCH' && isSlow) {
-      const offset = Number(route.request().headers()['upload-offset']);
-      if (offset > 0) return undefined;
-    }
-    return route.continue();
-  });
-  await start('/content');
-  await page.getByLabel('Videos to upload').setInputFiles(file);
-  await page.getByRole('link', { name: 'Audit' }).click();
-  await button(/^Uploading [1-9]/).waitFor();
-  page.once('dialog', (asked) => void asked.accept());
-  await page.reload();
-  await button('1 unfinished').click();
-  await dialog.getByText('choose the same file to continue').waitFor();
-  await takePictures(page, 'uploads');
-  isSlow = false;
-  await dialog.getByLabel('File of long way.mp4').setInputFiles(file);
-  await dialog.getByText('long way.mp4: uploaded').waitFor();
-  const { body } = await service.call('GET', '/v1/content?search=long+way');
-  assert.equal(body.meta.total, 1);
-  isSlow = true;
-  await page.keyboard.press('Escape');
-  await start('/content');
-  await page.getByLabel('Videos to upload').setInputFiles(await write('not wanted.mp4'));
-  await button('Cancel upload').click();
-  await dialog.getByRole('button', { name: 'Cancel upload' }).click();
-  await eventually('the item to be archived', async () => {
-    const { body } = await service.call('GET', '/v1/content?search=not+wanted');
-    return body.meta.total === 0 ? true : null;
-  });
-  await page.unroute('**/uploads/**');
-  await rm(folder, { recursive: true });
-  errors.splice(0);
-});
+test(
+  'an upload continues across pages and after a reload, and can be cancelled',
+  options,
+  async () => {
+    const small = await readFile(await mediaSample('small.mp4'));
+    // Bytes after the last box are not part of the video.
+    const buffer = Buffer.concat([small, Buffer.alloc(6_000_000)]);
+    const folder = await mkdtemp(path.join(tmpdir(), 'reelfeed-console-'));
+    const write = async (name: string) => {
+      await writeFile(path.join(folder, name), buffer);
+      return path.join(folder, name);
+    };
+    const file = await write('long way.mp4');
+    let isSlow = true;
+    await page.route('**/uploads/**', async (route) => {
+      if (route.request().method() === 'PATCH' && isSlow) {
+        const offset = Number(route.request().headers()['upload-offset']);
+        if (offset > 0) return undefined;
+      }
+      return route.continue();
+    });
+    await start('/content');
+    await page.getByLabel('Videos to upload').setInputFiles(file);
+    await page.getByRole('link', { name: 'Audit' }).click();
+    await button(/^Uploading [1-9]/).waitFor();
+    page.once('dialog', (asked) => void asked.accept());
+    await page.reload();
+    await button('1 unfinished').click();
+    await dialog.getByText('choose the same file to continue').waitFor();
+    await takePictures(page, 'uploads');
+    isSlow = false;
+    await dialog.getByLabel('File of long way.mp4').setInputFiles(file);
+    await dialog.getByText('long way.mp4: uploaded').waitFor();
+    const { body } = await service.call('GET', '/v1/content?search=long+way');
+    assert.equal(body.meta.total, 1);
+    isSlow = true;
+    await page.keyboard.press('Escape');
+    await start('/content');
+    await page.getByLabel('Videos to upload').setInputFiles(await write('not wanted.mp4'));
+    await button('Cancel upload').click();
+    await dialog.getByRole('button', { name: 'Cancel upload' }).click();
+    await eventually('the item to be archived', async () => {
+      const { body } = await service.call('GET', '/v1/content?search=not+wanted');
+      return body.meta.total === 0 ? true : null;
+    });
+    await page.unroute('**/uploads/**');
+    await rm(folder, { recursive: true });
+    errors.splice(0);
+  },
+);
 
 test('a list is found again where it was left', options, async () => {
   await createReadyItems(service, 80, (index) => ({ title: `Placed ${index}` }));
@@ -304,7 +308,7 @@ test('a list is found again where it was left', options, async () => {
   assert.match(page.url(), /sort=title/);
 });
 
-test('settings, rules, schedules and viewer keys are made in drawers', options, async () => {
+test('settings, rules, schedules and viewer keys are created in drawers', options, async () => {
   await start('/settings');
   await button('New setting').click();
   await dialog.getByLabel('Name of the setting').fill('player.drawer');

@@ -225,7 +225,7 @@ test('without the experiment there is no break-down by its variants', options, a
   await page.getByText('1. impression').first().waitFor();
 });
 
-test('a question without events teaches, and one that is refused says why', options, async () => {
+test('a question without events shows guidance, and a rejected one says why', options, async () => {
   await start(`/journeys?country=FR`);
   await page.getByText('No such event in this range.').waitFor();
   await start(`/journeys?startDate=2020-01-01&endDate=2026-01-01`);

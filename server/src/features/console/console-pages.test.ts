@@ -226,7 +226,7 @@ for (const hand of [mouse, keyboard]) {
   }
 }
 
-test('archiving an item is undone, and a connection that is lost is told of', options, async () => {
+test('archiving an item can be undone, and a lost connection is reported', options, async () => {
   await start(`/content/${ready[0]}`);
   await button('Archive').click();
   await page.getByText(/^Archived /).waitFor();

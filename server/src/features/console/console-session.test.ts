@@ -1,6 +1,6 @@
 /**
- * An open console survives its session ending, another person signing in, the service being away or
- * upgraded, and errors of its own pages.
+ * An open console survives its session ending, another person signing in, the service being
+ * unavailable or upgraded, and errors of its own pages.
  */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
@@ -211,7 +211,7 @@ test(
   },
 );
 
-test('a page that no reload brings back is told, without a loop', options, async () => {
+test('a page that no reload restores shows an error, without a reload loop', options, async () => {
   await start('/overview');
   await page.evaluate(() => sessionStorage.clear());
   loadsSince();

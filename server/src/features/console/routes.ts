@@ -61,7 +61,7 @@ const Session = Closed(
     secretKey: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
     link: Type.Optional(Type.String({ minLength: 1, maxLength: 512 })),
   },
-  { minProperties: 1, description: 'Either of them.' },
+  { minProperties: 1, description: 'Either a secret key or the token of a sign-in link.' },
 );
 
 function addSessionRoutes(app: HttpApp, parts: ConsoleRouteParts): void {

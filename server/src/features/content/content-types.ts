@@ -1,6 +1,6 @@
 /**
- * The types of content items, and what the service decides by them. Adding a type begins here: the
- * compiler demands its traits.
+ * The types of content items, and the traits by which the service treats them differently. To add a
+ * type, start here: the compiler requires its traits.
  */
 export const contentTypes = ['video', 'carousel', 'video_carousel', 'live_stream'] as const;
 
@@ -11,7 +11,7 @@ type Traits = {
   readonly hasOwnStream: boolean;
   /** Whether its length is fixed, so that a position beyond it is an error. */
   readonly hasFixedLength: boolean;
-  /** Whether viewers who know its id are told of it before it can be played. */
+  /** Whether it is announced to viewers who know its id before it can be played. */
   readonly isAnnounced: boolean;
   /** Whether players poll it, because it changes while it is shown. */
   readonly isPolled: boolean;

@@ -93,7 +93,7 @@ export async function createVideoItem(
 }
 
 /**
- * Creates the item of a live stream, which waits for it.
+ * Creates the item of a live stream, pending until the stream begins.
  * @throws {ApiError} VALIDATION_ERROR, CONFLICT
  */
 export async function createLiveItem(

@@ -6,7 +6,7 @@ const itemsAtOnce = 50;
 
 /**
  * Removes the files of archived items that can no longer be restored. The row stays, so that
- * statistics keep their titles; a kill in between leaves work for the next call.
+ * statistics keep their titles; a crash in between leaves work for the next call.
  */
 export async function cleanUpArchived(
   db: Db,

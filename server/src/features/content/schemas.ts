@@ -87,7 +87,7 @@ export const ContentPatch = Closed(
           minimum: 0,
           maximum: 86_400,
           description:
-            'Videos only. Position in seconds, at most the duration, of the picture used as the thumbnail, which is made in the background. null: the first picture that is not black.',
+            'Videos only. Position in seconds, at most the duration, of the picture used as the thumbnail, which is made in the background. If null, the first picture that is not black is used.',
         }),
       ),
     ),

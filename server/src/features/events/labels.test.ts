@@ -62,7 +62,7 @@ for (const [field, labels] of Object.entries(known) as [LabelField, string[]][])
   });
 }
 
-test('a value of a fixed vocabulary is told from one that only has the shape of a label', () => {
+test('a value of a fixed vocabulary is distinguished from one that only has the shape of a label', () => {
   const fixed: [name: string, value: string][] = [
     ['entryPoint', 'search'],
     ['rendition', '720p'],

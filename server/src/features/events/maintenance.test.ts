@@ -98,7 +98,7 @@ describe('the ledger', () => {
     assert.equal(await rotate(), true);
   });
 
-  test('writers go on while keys of two processes meet in any order', async () => {
+  test('writers continue while keys of two processes meet in any order', async () => {
     const events = Array.from({ length: 300 }, () => event());
     const rounds = Array.from({ length: 10 }, (_, n) =>
       eventLog.append([

@@ -43,7 +43,7 @@ const ConfigAnswer = Type.Object(
       requestId: Type.String(),
       experiments: {
         ...experiments,
-        description: 'The same as in `data`, in the place where feeds have it.',
+        description: 'The same as in `data`, repeated where feed responses have it.',
       },
     }),
   },

@@ -23,8 +23,8 @@ export function addResultRoutes(app: HttpApp, { db, plan }: { db: Db; plan: Judg
         operationId: 'getExperimentResults',
         summary: 'Get the results of an experiment',
         description:
-          'With `endsAt`, those of the last look, one a day; without, as of now. What each number ' +
-          'means is in docs/experiments.md. With `Accept: text/csv` as a table.',
+          'With `endsAt`, returns the results of the last look (one per day), otherwise the current results. ' +
+          'docs/experiments.md explains each number. With `Accept: text/csv`, returns a table.',
         tags: experimentTags,
         params: IdParams,
         querystring: ResultsQuery,

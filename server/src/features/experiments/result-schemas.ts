@@ -125,7 +125,10 @@ const Segments = Type.Object(
     leftOut: Type.Integer({ description: 'Number of smaller segments left out of the table.' }),
     values: Type.Array(Type.Object({ value: Type.String(), variants: Type.Array(SegmentVariant) })),
   },
-  { description: 'With `segment`. What a participant was at the exposure, judged as of now.' },
+  {
+    description:
+      'With `segment`. Participants are grouped by their segment at the time of exposure, as it is known now.',
+  },
 );
 
 const TimelinePoints = Type.Object(
@@ -176,7 +179,7 @@ export const ResultsQuery = Closed({
     Type.String({
       pattern: metricNamePattern,
       description:
-        'The metric for `segment` and `granularity`, which need not be one of the experiment. ' +
+        'The metric for `segment` and `granularity`, which need not belong to the experiment. ' +
         'Default: its primary metric.',
     }),
   ),

@@ -9,7 +9,7 @@ const Share = (description: string) => Type.Number({ minimum: 0, maximum: 1, des
 const Countries = Type.Array(Type.String({ pattern: '^[A-Z]{2}$' }), {
   maxItems: 250,
   uniqueItems: true,
-  description: 'Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries.',
+  description: 'Upper-case ISO 3166-1 alpha-2 codes. If empty, all countries match.',
 });
 const Devices = Type.Array(OneOf(['ios', 'android', 'web'] as const), {
   maxItems: 3,
@@ -97,8 +97,8 @@ const fields = {
     Type.Array(Closed(ForcedVariant.properties), {
       maxItems: 100,
       description:
-        'Users who see a given variant for testing, already in the draft and regardless of targeting. They are ' +
-        'not counted.',
+        'Users who always see a given variant, for testing: even in a draft, and regardless of targeting. They ' +
+        'are not counted.',
     }),
   ),
 };

@@ -67,7 +67,7 @@ export async function completeExportFile(
   await storage.join(exportFileKey(file), pieces, { minFreeBytes }, signal);
 }
 
-/** Removes objects that no row refers to any more. */
+/** Removes objects to which no row refers any longer. */
 export async function removeExportPieces(storage: Storage, keys: Iterable<string>): Promise<void> {
   for (const key of keys) await storage.remove(key);
 }

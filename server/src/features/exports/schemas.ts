@@ -43,7 +43,9 @@ export const Export = Type.Object(
     format: OneOf(formats),
     compression: OneOf(compressions),
     filter: Type.Partial(ExportFilter),
-    timeZone: Type.String({ description: 'Time zone of the days when the export was requested.' }),
+    timeZone: Type.String({
+      description: 'Time zone that divides the days, as it was when the export was requested.',
+    }),
     scheduleId: Nullable(Type.String({ description: 'Schedule that requested the export.' })),
     status: OneOf(exportStatuses),
     progress: Type.Number({ description: 'Progress from 0 to 1.' }),

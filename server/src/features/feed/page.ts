@@ -38,7 +38,7 @@ export function takePage(
 ): Taken {
   const { session } = request;
   const fixed = takeFixed(parts, request);
-  // Without the database, items that cannot be presented are replaced by those in memory.
+  // If the database is unavailable, items in memory replace those that cannot be presented.
   const had =
     parts.canPresent === null
       ? Math.max(session.planned, fixed.used) - fixed.refused
@@ -130,7 +130,7 @@ type Fixed = {
   page: Chosen[];
   served: Set<number>;
   used: number;
-  /** Number of them that the viewer has since rejected, which are replaced by other items. */
+  /** Number of fixed items that the viewer has since rejected; other items replace them. */
   refused: number;
 };
 

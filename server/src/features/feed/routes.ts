@@ -40,8 +40,8 @@ function addFeedRoute(app: HttpApp, parts: FeedRouteParts): void {
         summary: 'Get a page of the feed',
         description:
           'Returns items that are ready, published, public and within their schedule, ranked for the viewer. ' +
-          'Use `meta.nextCursor` to get the next page. Items do not repeat within one `feedId`. What a ' +
-          'viewer does affects a running session from the page after next on, and a new session immediately.',
+          'Use `meta.nextCursor` to get the next page. Items do not repeat within one `feedId`. The ' +
+          'viewer’s actions affect a running session from the page after next on, and a new session immediately.',
         tags: ['Feed'],
         querystring: FeedQuery,
         response: answers({ 200: FeedPage }),

@@ -121,7 +121,7 @@ export async function nameFiles(
   }
 }
 
-/** Aborts when the client closes its connection, since nobody waits for the image any more. */
+/** Aborts when the client closes its connection, since nobody is waiting for the image then. */
 export function untilGone({ raw }: FastifyReply): AbortSignal {
   const controller = new AbortController();
   const gone = () =>

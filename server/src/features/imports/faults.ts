@@ -21,7 +21,7 @@ export class ImageFault extends Error {
   }
 }
 
-/** Returns null if the source is not at fault, for example if the database is away. */
+/** Returns null if the source is not at fault, for example if the database is unavailable. */
 export function faultOf(error: unknown): Fault | null {
   if (error instanceof ImageFault) return error.fault;
   if (error instanceof SourceError) {

@@ -5,7 +5,7 @@
  *                                              └→ error, with content.errored → pending by a retry
  *
  * 1. The item, its source and the job are written in one transaction, so an accepted import
- *    survives a kill.
+ *    survives a crash.
  * 2. An externalId identifies one item: a repeated or concurrent request returns the first one.
  * 3. Every address is checked by the egress guard before connecting, including redirects.
  */

@@ -59,7 +59,7 @@ export const ImportResults = Type.Object({
     }),
     {
       description:
-        'Results in the order of the request. `existing`: the externalId has an item already.',
+        'Results, in the order of the requested items. `existing`: an item with this externalId already exists.',
     },
   ),
   importId: Nullable(

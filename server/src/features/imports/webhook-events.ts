@@ -4,7 +4,7 @@ import { Nullable, OneOf, Timestamp } from '../../platform/http/schemas.ts';
 import { webhookEvent, type EventsOf } from '../webhooks/webhooks.ts';
 
 const Failure = Type.Object({
-  code: Type.String({ description: 'The code in `errorReason` of the item.' }),
+  code: Type.String({ description: 'The error code, as in `errorReason` of the item.' }),
   message: Type.String(),
 });
 

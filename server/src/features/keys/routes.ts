@@ -176,7 +176,7 @@ function addRequestsRoute(app: HttpApp, { db, cursors }: KeyRouteParts): void {
         summary: 'List the latest requests of a key',
         description:
           'Newest first, including rejected requests. A request appears within a few ' +
-          'seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).',
+          'seconds. At most 50,000 requests of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).',
         tags: ['Keys'],
         params: IdParams,
         querystring: Closed({

@@ -9,7 +9,9 @@ export const Key = Type.Object(
     id: Type.String({ examples: ['key_01kabc5m8nfe8v8q1m2vr5t9zd'] }),
     type: OneOf(keyTypes),
     name: Type.String(),
-    prefix: Type.String({ description: 'The start of the key, for recognizing it.' }),
+    prefix: Type.String({
+      description: 'The first characters of the key, by which it can be recognized.',
+    }),
     createdAt: Timestamp,
     lastUsedAt: Nullable(Timestamp),
     expiresAt: Nullable(Timestamp),
@@ -43,7 +45,7 @@ export const KeyRequest = Type.Object(
     }),
     leftOut: Type.Integer({
       description:
-        'Number of requests of about the previous second that are not listed. The list has the first 20 successes and the first 20 failures of each second and process.',
+        'Number of requests from about the previous second that are not listed. The list contains the first 20 successes and the first 20 failures of each second and process.',
       examples: [0],
     }),
   },

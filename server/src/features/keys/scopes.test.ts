@@ -19,7 +19,7 @@ async function makeKey(fields: object) {
 const callAs = (key: string, method: string, target: string, call: Call = {}) =>
   send(service.url + target, method, { key, ...call });
 
-test('a key does what its scopes name; who may write may read; the rest is 403', async () => {
+test('a key may do what its scopes name; write includes read; the rest is 403', async () => {
   const item = await createItem(service);
   const writer = await makeKey({ scopes: ['content:write'] });
   const reader = await makeKey({ scopes: ['content:read', 'analytics:read'] });
@@ -55,7 +55,7 @@ test('the guide names every area', async () => {
   );
 });
 
-test('a key with scopes makes, rotates and revokes no key that may do more', async () => {
+test('a key with scopes cannot create, rotate or revoke a key that may do more', async () => {
   const full = await makeKey({});
   const keeper = await makeKey({ scopes: ['keys:write', 'content:read'] });
   const make = (scopes?: string[]) =>
@@ -135,7 +135,7 @@ test('after a rotation both keys work, the old one for its grace period', async 
   assert.equal(audit.body.meta.total, 1);
 });
 
-test('a rate limit is exact on several processes at once, and is told in headers', async () => {
+test('a rate limit is exact across several processes, and is reported in headers', async () => {
   const other = await startService({}, { beside: service });
   const { key } = await makeKey({ type: 'publishable', rateLimit: 25 });
   const answers = await Promise.all(
@@ -158,7 +158,7 @@ test('a rate limit is exact on several processes at once, and is told in headers
   assert.deepEqual([unlimited.status, unlimited.headers.get('ratelimit')], [200, null]);
 });
 
-test('publishable keys without a limit of their own have that of the setting', async () => {
+test('publishable keys without a custom limit have that of the setting', async () => {
   const limited = await startService(
     { REELFEED_PUBLISHABLE_KEY_RATE_LIMIT: '3' },
     { beside: service },

@@ -88,7 +88,7 @@ const thumbnailLimits = { deadlineMs: 30_000, stallMs: 20_000, memoryLimitBytes:
 export const live = defineFeature({
   name: 'live',
   apiTags: {
-    'Live streams': 'Live broadcasts, published by RTMP or SRT and played as HLS.',
+    'Live streams': 'Live broadcasts, published over RTMP or SRT and played as HLS.',
   },
   areas: { 'live-streams': 'live' },
   settings: {
@@ -97,20 +97,20 @@ export const live = defineFeature({
       parse: integer({ min: 0, max: 65_535 }),
       fallback: '1935',
       about:
-        'Port on REELFEED_HOST on which processes with the role worker accept live streams by RTMP. 0: none.',
+        'Port on REELFEED_HOST on which processes with the role worker accept live streams over RTMP. 0: none.',
     }),
     rtmpsPort: setting({
       env: 'REELFEED_RTMPS_PORT',
       parse: integer({ min: 0, max: 65_535 }),
       fallback: '0',
       about:
-        'Port on which they accept live streams by RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
+        'Port on which they accept live streams over RTMPS, with the certificate of REELFEED_TLS_CERT, such as 443 or 1936. 0: none.',
     }),
     srtPort: setting({
       env: 'REELFEED_SRT_PORT',
       parse: integer({ min: 0, max: 65_535 }),
       fallback: '0',
-      about: 'UDP port on which they accept live streams by SRT, such as 9000. 0: none.',
+      about: 'UDP port on which they accept live streams over SRT, such as 9000. 0: none.',
     }),
     liveRenditions: setting({
       env: 'REELFEED_LIVE_RENDITIONS',

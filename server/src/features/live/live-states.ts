@@ -69,7 +69,7 @@ export class LiveStates implements LiveStreams {
     }
     const unknown = contentIds.filter((id) => !found.has(id));
     if (unknown.length === 0) return found;
-    // Without the database, they are shown as plain videos.
+    // If the database is unavailable, they are shown as plain videos.
     const streams = await findByContent(this.#db, organizationId, unknown).catch(() => []);
     for (const stream of streams) {
       const state = stateOf(stream, 0);
@@ -79,7 +79,7 @@ export class LiveStates implements LiveStreams {
     return found;
   }
 
-  /** Without the database, the states stay as they were: feed pages are served from memory. */
+  /** Keeps the previous states if the database is unavailable: pages are served from memory. */
   async #refresh(organizationId: OrganizationId, known: Reading): Promise<States> {
     try {
       known.latest = await this.#readActive(organizationId);

@@ -1,6 +1,6 @@
 /**
- * Live streams: an encoder publishes by RTMP or SRT, viewers play HLS, and the recording becomes the item's
- * video.
+ * Live streams: an encoder publishes over RTMP or SRT, viewers play HLS, and the recording becomes
+ * the item's video.
  *
  *   idle ── first key frame ──▶ active ── end, delete, or no publisher for the reconnect window ──▶ ended
  *     └───────────────────────────── end, delete ─────────────────────────────────────────────────▶ ┘
@@ -12,8 +12,8 @@
  *    received.
  * 2. A stream has one publisher: a connection claims the row and renews the claim every second.
  *    Every write of a connection is fenced by its claim, so a disconnected one leaves no trace.
- * 3. A segment counts once its row is written, after its file is durable. A kill loses whatever was
- *    not a segment yet: two seconds, or one key frame interval if that is longer.
+ * 3. A segment counts once its row is written, after its file is durable. A crash loses whatever
+ *    was not a segment yet: two seconds, or one key frame interval if that is longer.
  * 4. Media is not decoded here: `ingest/` only changes its container.
  */
 import { ApiError } from '../../platform/http/errors.ts';

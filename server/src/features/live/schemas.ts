@@ -142,7 +142,7 @@ const fields = {
   srtUrl: Nullable(
     Type.String({
       description:
-        'Where encoders publish by SRT, with the stream key as the stream id (`?streamid=`). Null: `REELFEED_SRT_PORT` is not set.',
+        'Where encoders publish over SRT, with the stream key as the stream id (`?streamid=`). Null if `REELFEED_SRT_PORT` is not set.',
     }),
   ),
   recordedSeconds: Type.Number({ description: 'Seconds published so far.' }),

@@ -1,4 +1,4 @@
-/** Reading a live stream: everything with a secret key, its state with a publishable one. */
+/** Routes to read a live stream: all of it with a secret key, its state with a publishable key. */
 import { Type } from 'typebox';
 import { fieldError } from '../../platform/http/errors.ts';
 import type { HttpApp } from '../../platform/http/app.ts';

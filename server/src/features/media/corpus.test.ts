@@ -40,7 +40,7 @@ for (const recipe of RECIPES.filter(({ name }) => SAMPLE.includes(name))) {
   });
 }
 
-test('each of the sample is in the corpus', () => {
+test('each file of the sample is in the corpus', () => {
   const names = new Set(RECIPES.map(({ name }) => name));
   assert.equal(names.size, RECIPES.length);
   assert.deepEqual(

@@ -83,7 +83,7 @@ async function refusalOf(bytes: Buffer): Promise<MediaError> {
   throw new assert.AssertionError({ message: 'the image was decoded' });
 }
 
-test('a size that is not that of the picture is refused, a flood before it is decoded', async () => {
+test('a size other than that of the picture is rejected, and an oversized one before decoding', async () => {
   for (const flood of [
     await heicBytes({ ...spec, width: 60_000, height: 60_000 }),
     await heicBytes({ ...spec, claimedSize: [60_000, 60_000] }),
@@ -129,7 +129,7 @@ test('a HEIC file cut anywhere is refused, and so is something else behind its f
   }
 });
 
-test('what stands behind a whole HEIC image does not come along', async () => {
+test('bytes after a complete HEIC image are dropped', async () => {
   const script = Buffer.from('<script>alert(1)</script>');
   const drawn = await decodeHeic(Buffer.concat([await heicBytes(spec), script]), bounds);
   assert.ok(!drawn.includes('<script>'));

@@ -23,7 +23,7 @@ test('quiet and loud recordings come out at −14 LUFS, within 1 LU', async () =
   }
 });
 
-test('silence and what is right already stay as they are', () => {
+test('silence and recordings at the right loudness stay unchanged', () => {
   assert.equal(loudnessChange(null), null);
   assert.equal(loudnessChange({ integratedLufs: -70, truePeakDb: -Infinity }), null);
   assert.equal(loudnessChange({ integratedLufs: NaN, truePeakDb: NaN }), null);

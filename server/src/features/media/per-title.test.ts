@@ -14,11 +14,11 @@ test('a title with many bits gets every rendition', () => {
   assert.deepEqual(kept(2_000_000), ['1080', '540', '360', '240', 'audio']);
 });
 
-test('below a rendition that is small already, none is made', () => {
+test('no rendition is created below one that is already small', () => {
   assert.deepEqual(kept(400_000), ['1080', '540', '360', 'audio']);
   assert.deepEqual(kept(100_000), ['1080', 'audio']);
 });
 
-test('what is small in H.264 is not made again in AV1', () => {
+test('a rendition that is small in H.264 is not created again in AV1', () => {
   assert.deepEqual(kept(140_000, 'plus'), ['1080', '1080av1', 'audio']);
 });

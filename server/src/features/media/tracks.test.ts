@@ -47,7 +47,7 @@ async function sound(folder: WorkFolder, seconds: number): Promise<string> {
   return path;
 }
 
-test('a second language becomes a group of sounds, apart from pictures that all have it', async () => {
+test('a second language becomes an audio group, separate from the video shared by all', async () => {
   await using folder = await workFolder();
   const sounds = [{ path: await sound(folder, 1), language: 'ger' }];
   const source = await withTracks(folder, 'languages.mkv', { sounds, subtitles: [] });
@@ -94,7 +94,7 @@ test('a second language becomes a group of sounds, apart from pictures that all 
   );
 });
 
-test('a file with one sound has it in every rendition, and alone for a line that is bad', async () => {
+test('a file with one audio track has it in every rendition, and audio alone for a bad connection', async () => {
   await using folder = await workFolder();
   const { completedDir, master } = await process(folder, await mediaSample('portrait.mp4'));
   assert.doesNotMatch(master, /EXT-X-MEDIA/);

@@ -60,7 +60,8 @@ export async function createMetric(
   if (metric === null) {
     throw new ApiError('CONFLICT', { message: `There is already a metric "${name}".` });
   }
-  // Without a unique key, because a running job may not see this metric any more.
+  // Enqueued without a unique key: a job that is already running may have listed the metrics before
+  // this one was created.
   await enqueue(tx, computeMetricsJob, {}, { organizationId });
   return metric;
 }

@@ -1,4 +1,4 @@
-/** Extracts from events the app versions that viewers were seen with. */
+/** Extracts from events which app versions each viewer has used. */
 import type { Db } from '../../platform/database/database.ts';
 import { hashViewer, viewerOf } from '../analytics/analytics.ts';
 import type { ViewerSecrets } from '../organizations/organizations.ts';

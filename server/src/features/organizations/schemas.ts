@@ -16,11 +16,11 @@ export const Organization = Type.Object(
       description: 'Whether new items are protected by default.',
     }),
     allowedOrigins: Type.Array(Type.String(), {
-      description: 'Origins whose pages may use publishable keys. Empty: every origin.',
+      description: 'Origins whose pages may use publishable keys. If empty, every origin may.',
     }),
     timeZone: Type.String({
       description:
-        'IANA name of the time zone of the days and hours in reports. After a change, run `reelfeed rebuild all` ' +
+        'IANA name of the time zone that reports use for days and hours. After a change, run `reelfeed rebuild all` ' +
         'to convert earlier days.',
     }),
     requireSignedViewers: Type.Boolean({

@@ -19,7 +19,7 @@ export const perAccount = 10;
 export type Attempts = {
   /** @throws {ApiError} RATE_LIMITED */
   take(kind: 'sign-in' | 'link' | 'reset', address: string, account: string | null): Promise<void>;
-  /** Resets the count once someone has proven to own the account. */
+  /** Resets the count once someone has proven that they own the account. */
   forget(kind: 'sign-in', account: string): Promise<void>;
 };
 

@@ -34,7 +34,7 @@ test('a session is a cookie that no script reads, and counts only with the heade
   assert.equal(me.hasSecondFactor, false);
 });
 
-test('with an owner, secret keys sign in to the console no more', async () => {
+test('once there is an owner, secret keys can no longer sign in to the console', async () => {
   const body = { secretKey: service.secretKey };
   const headers = { 'x-reelfeed-console': '1' };
   const refused = await service.call('POST', '/console/session', { key: null, headers, body });
@@ -106,7 +106,7 @@ test('one account works in several organizations, with a role in each', async ()
   assert.equal(foreign.status, 404);
 });
 
-test('nobody gives a role above the own, and the last owner stays', async () => {
+test('nobody can grant a role above their own, and the last owner stays', async () => {
   const admin = await createPerson(service, 'admin');
   const invited = await admin.call('POST', '/v1/people/invitations', {
     body: { email: 'eve@example.com', role: 'owner' },
@@ -122,7 +122,7 @@ test('nobody gives a role above the own, and the last owner stays', async () => 
   assert.equal((await patch(owner, ownerId, 'admin')).body.error.code, 'LAST_OWNER');
   assert.equal((await owner.call('DELETE', `/v1/people/${ownerId}`)).status, 409);
   assert.equal((await patch(owner, adminId, 'owner')).status, 200);
-  // Both leave concurrently: one of them stays.
+  // Both step down concurrently, but one of them must remain an owner.
   const both = await Promise.all([
     patch(owner, adminId, 'viewer'),
     patch(admin, ownerId, 'viewer'),

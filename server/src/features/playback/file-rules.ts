@@ -75,7 +75,7 @@ export function checkFileRequest(
   if (!isAllowed) {
     throw new ApiError('FORBIDDEN', { message: 'A valid playback token is required.' });
   }
-  // A kill can leave files that no row references until they are removed.
+  // A crash can leave files that no row references until they are removed.
   if (!rules.folders.has(folderOf(playbackId, rest))) throw new ApiError('NOT_FOUND');
   return { isPrivate: isPrivate || isDownload };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SendBuffers } from './send-buffers.ts';
 
-test('a buffer is lent again once nothing reads it any more, and not before', () => {
+test('a buffer is reused only once nothing reads it any more', () => {
   const buffers = new SendBuffers();
   const first = buffers.lend(300_000) ?? assert.fail();
   assert.equal(first.bytes.length, 300_000);

@@ -95,7 +95,7 @@ test(
   },
 );
 
-test('out of sight nothing plays and nothing is told', options, async (context) => {
+test('nothing plays and nothing is reported while out of sight', options, async (context) => {
   const page = filledIn().replace('<h1>', '<div style="height:3000px"></div><h1>');
   const origin = await servePage(page);
   await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins: [] } });
@@ -110,11 +110,15 @@ test('out of sight nothing plays and nothing is told', options, async (context) 
   await visit.page.locator('#count').filter({ hasText: '1' }).waitFor();
 });
 
-test('a page of another origin is refused and the viewer is told', options, async (context) => {
-  const origin = await servePage(filledIn());
-  const allowedOrigins = ['https://elsewhere.example'];
-  await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins } });
-  const { page } = await pages.visit(context, '', { viewport: { width: 1000, height: 800 } });
-  await page.goto(origin);
-  await page.getByText('The service can’t be reached').waitFor();
-});
+test(
+  'a page from another origin is rejected and the viewer is informed',
+  options,
+  async (context) => {
+    const origin = await servePage(filledIn());
+    const allowedOrigins = ['https://elsewhere.example'];
+    await pages.service.call('PATCH', '/v1/organization', { body: { allowedOrigins } });
+    const { page } = await pages.visit(context, '', { viewport: { width: 1000, height: 800 } });
+    await page.goto(origin);
+    await page.getByText('The service can’t be reached').waitFor();
+  },
+);

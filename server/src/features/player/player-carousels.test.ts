@@ -114,48 +114,52 @@ test(
   },
 );
 
-test('an odd item is left out and told, and every other clip plays', options, async (context) => {
-  assert(feeds !== null);
-  const { members, one, two, first } = feeds;
-  const odd = (number: number) => `01890000-0000-7000-8000-00000000000${number}`;
-  const { page, errors } = await openWith(context, 'first', (page) =>
-    page.route('**/v1/feed*', async (route) => {
-      const response = await route.fetch();
-      const answer = await response.json();
-      const { data } = answer;
-      const clip = data.find(({ id }: { id: string }) => id === two);
-      const series = data.find(({ id }: { id: string }) => id === first);
-      const [member] = series.videos;
-      answer.data = [
-        { ...clip, id: odd(1), tags: null },
-        { ...clip, id: odd(2), contentType: 'hologram', streamingUrl: null },
-        {
-          ...series,
-          videos: [
-            { ...member, engagement: undefined },
-            null,
-            { ...member, id: odd(3), captionTracks: undefined },
-          ],
-        },
-        { ...series, id: odd(4), videos: { length: 1 } },
-        { ...clip, id: odd(5), contentType: 'carousel', images: undefined },
-        { title: 'No item at all' },
-        ...data
-          .slice(1)
-          .flatMap((item: object, index: number) => [
-            { ...item, id: odd(6 + index), author: 7 },
-            item,
-          ]),
-      ];
-      await route.fulfill({ response, json: answer });
-    }),
-  );
-  const shown = [members[0], two, feeds.pictures, one];
-  await playAll(page, shown, [feeds.pictures]);
-  assert.deepEqual(await slides(page), shown);
-  const told = await page.evaluate(() => Reflect.get(window, 'told'));
-  const expected = [1, 2, 3, 4, 5, 6, 7, 8].map(odd);
-  assert.deepEqual(told.events.toSorted(), expected);
-  assert.deepEqual(told.errors.toSorted(), expected);
-  assert.deepEqual(errors, []);
-});
+test(
+  'an invalid item is left out and reported, and every other clip plays',
+  options,
+  async (context) => {
+    assert(feeds !== null);
+    const { members, one, two, first } = feeds;
+    const odd = (number: number) => `01890000-0000-7000-8000-00000000000${number}`;
+    const { page, errors } = await openWith(context, 'first', (page) =>
+      page.route('**/v1/feed*', async (route) => {
+        const response = await route.fetch();
+        const answer = await response.json();
+        const { data } = answer;
+        const clip = data.find(({ id }: { id: string }) => id === two);
+        const series = data.find(({ id }: { id: string }) => id === first);
+        const [member] = series.videos;
+        answer.data = [
+          { ...clip, id: odd(1), tags: null },
+          { ...clip, id: odd(2), contentType: 'hologram', streamingUrl: null },
+          {
+            ...series,
+            videos: [
+              { ...member, engagement: undefined },
+              null,
+              { ...member, id: odd(3), captionTracks: undefined },
+            ],
+          },
+          { ...series, id: odd(4), videos: { length: 1 } },
+          { ...clip, id: odd(5), contentType: 'carousel', images: undefined },
+          { title: 'No item at all' },
+          ...data
+            .slice(1)
+            .flatMap((item: object, index: number) => [
+              { ...item, id: odd(6 + index), author: 7 },
+              item,
+            ]),
+        ];
+        await route.fulfill({ response, json: answer });
+      }),
+    );
+    const shown = [members[0], two, feeds.pictures, one];
+    await playAll(page, shown, [feeds.pictures]);
+    assert.deepEqual(await slides(page), shown);
+    const told = await page.evaluate(() => Reflect.get(window, 'told'));
+    const expected = [1, 2, 3, 4, 5, 6, 7, 8].map(odd);
+    assert.deepEqual(told.events.toSorted(), expected);
+    assert.deepEqual(told.errors.toSorted(), expected);
+    assert.deepEqual(errors, []);
+  },
+);

@@ -1,4 +1,4 @@
-/** Watching on the page is counted, even if the page goes away. */
+/** Watching on the page is counted, even if the viewer closes or leaves the page. */
 import { strict as assert } from 'node:assert';
 import { test } from 'node:test';
 import { type Page } from 'playwright-core';
@@ -184,7 +184,7 @@ test(
   },
 );
 
-test('a clip that cannot be played is told as an error, once', options, async (context) => {
+test('a clip that cannot be played is reported as an error, once', options, async (context) => {
   const { page } = await pages.visit(context, '');
   await page.route('**/*.m3u8', (route) => route.abort());
   await page.goto(`${pages.service.url}/feed${pages.withKey}`);

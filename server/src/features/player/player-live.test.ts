@@ -12,7 +12,7 @@ const { options, pages } = await startPlayerPages({
   REELFEED_LIVE_RENDITIONS: 'off',
 });
 
-test('a live stream plays at its latest moment until it ends', options, async (context) => {
+test('a live stream plays at its live edge until it ends', options, async (context) => {
   const { service } = pages;
   const stream = await createStream(service, { title: 'Open day' });
   await using publishing = await publish(port, stream.streamKey, 1);

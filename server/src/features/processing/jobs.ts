@@ -5,7 +5,7 @@
  *   ready                 complete: the other renditions, preview and storyboard, and last the new
  *                         master playlist
  *
- * 1. Files are published under a new attempt folder before a row references them, so a kill leaves
+ * 1. Files are published under a new attempt folder before a row references them, so a crash leaves
  *    at most an unreferenced folder, which `attempts.ts` removes, and no reader sees a partial
  *    rendition.
  * 2. The item's change and the end of the job are one transaction (`context.finish`).

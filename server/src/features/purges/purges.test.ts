@@ -105,7 +105,7 @@ describe('a permanent delete', () => {
     await purge();
   });
 
-  test('is gone from the feed of another process a moment later', async (t) => {
+  test('disappears from the feed of another process shortly afterwards', async (t) => {
     const other = await startProcess(service.connection, service.dataDir, {
       REELFEED_ROLES: 'api',
     });

@@ -6,7 +6,7 @@
  * The deleting transaction removes the row; a trigger adds one to `deleted_content`, so no deletion
  * goes without a purge. The rest is removed here in the background, well within 24 hours.
  *
- * 1. Removal is idempotent: a kill leaves items pending, and the next run removes them again.
+ * 1. Removal is idempotent: a crash leaves items pending, and the next run removes them again.
  * 2. An item waits while a job may still write files for it, so that none appear after its purge.
  * 3. The event log is purged before the data derived from it, so that nothing is derived again. An
  *    item waits until every process rejects its events; those that arrived until then are removed

@@ -76,7 +76,7 @@ function addCreateRoute(app: HttpApp, { mutations, hasMail }: ReportRouteParts):
         operationId: 'createReport',
         summary: 'Save a report',
         description:
-          'Saves a report and its query under a name. With a `schedule`, it is made once at each due time and ' +
+          'Saves a report and its query under a name. With a `schedule`, it is run once at each due time and ' +
           'sent by mail or to webhooks.',
         tags,
         body: NewReport,

@@ -33,7 +33,7 @@ async function startReceiver(answer: (reply: ServerResponse) => void) {
   return { requests, env };
 }
 
-test('a newer version is told in the console, after one request that tells nothing', async () => {
+test('a newer version is shown in the console, after one request that discloses nothing', async () => {
   const receiver = await startReceiver((reply) =>
     reply.end(JSON.stringify({ version: '99.0.0', notesUrl })),
   );

@@ -60,7 +60,7 @@ export const uploads = defineFeature({
   build(parts: Parts, settings) {
     const { db, mutations, storage, mediaAccess, hints, publicUrl, ownsDataDirectory } = parts;
     const startedAt = Date.now();
-    // With a clock that is behind, this process's own files must not look older than its start.
+    // If the storage's clock is behind, files of this process may seem older than its start.
     const ownSince = ownsDataDirectory ? startedAt - storage.maxClockSkewMs : 0;
     const settledBefore = () => Math.max(Date.now() - dayMs, ownSince);
     const uploadLimits = {

@@ -60,12 +60,12 @@ export async function sweepParts(db: Db, storage: Storage, signal: AbortSignal):
 
 /**
  * Each query scans the whole table, because no index has the keys: it would be updated with every
- * change of an item for the sake of one query a day. 500 keys took 42 ms with 140,000 items.
+ * change to an item for the sake of one query a day. 500 keys took 42 ms with 140,000 items.
  */
 const keysAtOnce = 20_000;
 
 /**
- * Removes original files that a kill left without a row. Files written after `settledBefore` are
+ * Removes original files that a crash left without a row. Files written after `settledBefore` are
  * kept, because they may belong to an uncommitted transaction.
  * @returns how many were removed
  */

@@ -19,7 +19,7 @@ test('the first bytes must be those of media', () => {
     });
 });
 
-test('what the client or the disk has caused is told as such, and nothing else', () => {
+test('failures caused by the client or the disk are reported as such, and no others', () => {
   const limits = { maxUploadBytes: 1_234 };
   const told = (error: unknown) => {
     const found = translateReceiving(error, limits);

@@ -2,8 +2,8 @@
  * Receives the bytes of one PATCH.
  *
  * 1. The offset is the total size of the pieces in the upload's row. Pieces are recorded while
- *    bytes arrive, and stored before they are recorded: an acknowledged offset survives a kill, any
- *    process can continue from it, and a kill loses less than a megabyte.
+ *    bytes arrive, and stored before they are recorded: an acknowledged offset survives a crash,
+ *    any process can continue from it, and a crash loses less than a megabyte.
  * 2. Only one request writes an upload at a time: the newest one at the right offset. The previous
  *    writer records nothing more and gets a 409.
  * 3. A transfer that breaks, stalls or meets a full disk keeps what arrived before, unless it has a

@@ -37,7 +37,7 @@ test('the offset is what has arrived, and the whole length once that is complete
   assert.equal(offsetOf(sessionOf({ isCompleted: true })), 0, 'sent by PUT, without a length');
 });
 
-test('a file that is too large is told the maximum', () => {
+test('a file that is too large is rejected with the maximum', () => {
   const arrival = { windowMs: 1, leastBytes: 1 };
   const error = uploadTooLarge({ maxUploadBytes: 1_234, minFreeBytes: 0, arrival });
   assert.equal(error.code, 'PAYLOAD_TOO_LARGE');

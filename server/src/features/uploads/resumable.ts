@@ -1,7 +1,7 @@
 /**
  * Resumable uploads by tus 1.0 at the upload URL itself.
  *
- *   (no length) → created (POST says the length) → bytes arrive (PATCH) → complete
+ *   (no length) → created (POST sets the length) → bytes arrive (PATCH) → complete
  *                                                └→ terminated (DELETE), expired
  *
  * The offset is the total size of the pieces in the row, see `receive-part.ts`. Uploads in parallel
@@ -53,7 +53,7 @@ export type Resumable = UploadSession & { lengthBytes: number };
 
 /**
  * The session of an upload, even a complete one, so that a client whose last response was lost can
- * find out. If the last part arrived just before a kill, the upload is completed here.
+ * find out. If the last part arrived just before a crash, the upload is completed here.
  * @throws {ApiError} NOT_FOUND, CONFLICT (not created yet), INVALID_MEDIA
  */
 export async function findProgress(

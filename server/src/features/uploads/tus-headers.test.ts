@@ -26,7 +26,7 @@ test('a length or an offset is a whole number of bytes below 10^15', () => {
     assert.throws(() => read(wrong), { code: 'INVALID_REQUEST', message: /^upload-offset must/ });
 });
 
-test('the declared length is null where there is none or it is no number', () => {
+test('the declared length is null if it is missing or not a number', () => {
   assert.equal(declaredLength({ 'content-length': '12' }), 12);
   assert.equal(declaredLength({ 'content-length': '0' }), 0);
   for (const none of [{}, { 'content-length': 'x' }, { 'content-length': '99999999999999999999' }])

@@ -156,7 +156,7 @@ async function acceptSource(
 
 /**
  * Stores media under its final name before running `work`, and removes it again if `work` throws. A
- * kill or a lost database connection in between leaves a file without a row, which `sweepSources`
+ * crash or a lost database connection in between leaves a file without a row, which `sweepSources`
  * removes.
  */
 export async function withStoredSource<T>(

@@ -157,7 +157,7 @@ test('through a rotation, both ways verify with the old and with the new secret'
   }
 });
 
-test('the public key alone verifies by the example, and refuses what was changed or is old', async () => {
+test('the example verifies with the public key alone, and rejects changed and old messages', async () => {
   const { body: made } = await service.call('POST', '/v1/webhooks', {
     body: { url: `${recorder.url}/ed25519`, events: ['content.errored'], signature: 'ed25519' },
   });
@@ -184,7 +184,7 @@ test('the public key alone verifies by the example, and refuses what was changed
   await service.call('DELETE', `/v1/webhooks/${id}`);
 });
 
-test('the filter of the guide and its command for a link are accepted', async () => {
+test('the filter and the link command in the guide are accepted', async () => {
   const [, filter = ''] = /```json\n(\{ "title".*)\n```/.exec(guide) ?? [];
   const { status, text, body } = await service.call('POST', '/v1/webhooks', {
     body: { url: recorder.url, events: ['*'], filter: JSON.parse(filter) },
@@ -221,7 +221,7 @@ function shell(text: string, cwd: string, env: Record<string, string> = {}) {
   return { child, output, ended: once(child, 'close').then(() => output.text) };
 }
 
-test('the commands to try it show, forward and register', async () => {
+test('the commands for trying it out show, forward and register', async () => {
   const forwarded = await startReceiver();
   const cwd = await temporaryFolder();
   const [tryIt = '', register = ''] = commands({
@@ -289,7 +289,7 @@ test('the first try at home works: certificate, service, receiver and test send'
   await home.ended;
 });
 
-test('it names every kind of event and every class of failure, and no other', () => {
+test('it names every kind of event and every class of failure, and no others', () => {
   const firstCells = (heading: string) => {
     const [, table = ''] = new RegExp(`${heading}[^|]*\n((?:\\|.*\n)+)`).exec(guide) ?? [];
     return [...table.matchAll(/^\| (`.*?) \|/gm)].flatMap(([, cell = '']) =>

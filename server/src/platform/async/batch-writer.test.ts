@@ -31,7 +31,7 @@ function open(options: Partial<BatchWriterOptions<number>> = {}) {
   return { writer, batches, ends, end };
 }
 
-test('a batch starts when enough waits, or after a while (1)', async () => {
+test('a batch starts when enough is waiting, or after a while (1)', async () => {
   const many = open({ enough: 3 });
   for (const entry of [1, 2]) many.writer.add(entry);
   await nextTurn();
@@ -71,7 +71,7 @@ test('batches are bounded by size, and so is how many are under way (2)', async 
   assert.deepEqual(batches[2], [1]);
 });
 
-test('a failed write is tried again in the same order, or dropped (3)', async () => {
+test('a failed write is retried in the same order, or dropped (3)', async () => {
   const keeping = open({ lingerMs: 1, maxBatch: 2 });
   for (const entry of [1, 2, 3]) keeping.writer.add(entry);
   await seen('the first try', () => keeping.batches.length === 1);

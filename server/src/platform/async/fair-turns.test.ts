@@ -120,7 +120,7 @@ test('whoever comes, the bounds hold, nobody is lost, and no line waits for two 
   );
 });
 
-test('who gives up at the moment of having a place takes nobody out of the line', async () => {
+test('giving up just as a place is granted removes nobody else from the line', async () => {
   const turns = new FairTurns(limits);
   const held = await turns.take('a', never);
   const gone = new AbortController();

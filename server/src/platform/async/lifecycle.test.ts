@@ -64,7 +64,7 @@ test('a failing loop starts again after delays that double, and says so quietly 
   }
 });
 
-test('an error after the abort is the loop being torn down, and is not logged', async () => {
+test('an error after the abort is part of the teardown and is not logged', async () => {
   const { lines, log } = capture();
   const loop = background(
     'torn',
@@ -116,7 +116,7 @@ test('a tick runs at once, never two at a time, and not after the abort', async 
   await every(0, () => assert.fail('ran after the abort'), stop.signal);
 });
 
-test('a tick that throws ends the rhythm, and keepRunning takes it up again', async () => {
+test('a tick that throws stops the rhythm, and keepRunning resumes it', async () => {
   const { lines, log } = capture();
   const stop = new AbortController();
   let ticks = 0;

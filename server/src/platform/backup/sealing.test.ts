@@ -25,7 +25,7 @@ test('every length opens to what was sealed', async () => {
   }
 });
 
-test('two files of the same bytes have nothing in common', async () => {
+test('two files with the same bytes have nothing in common once sealed', async () => {
   const plain = Buffer.alloc(100);
   const [a, b] = [await sealed(plain), await sealed(plain)];
   assert.notDeepEqual(a.subarray(20, 40), b.subarray(20, 40));

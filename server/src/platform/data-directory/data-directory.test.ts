@@ -65,7 +65,7 @@ describe('the data directory', () => {
     assert.equal((await stat(again.path)).isDirectory(), true);
   });
 
-  it('is free as soon as its owner was killed, whatever the owner file says', async () => {
+  it('is free as soon as its owner has crashed, whatever the owner file says', async () => {
     const path = join(folder, 'killed');
     const { child } = await startClaimant(path);
     child.kill('SIGKILL');
@@ -81,7 +81,7 @@ describe('the data directory', () => {
     assert.ok(directory);
   });
 
-  it('has exactly one winner among starters at the same moment', async () => {
+  it('has exactly one winner among simultaneous starts', async () => {
     for (let round = 0; round < 3; round++) {
       const path = join(folder, `race-${round}`);
       const claimants = await Promise.all(Array.from({ length: 4 }, () => startClaimant(path)));
@@ -91,7 +91,7 @@ describe('the data directory', () => {
     }
   });
 
-  it('says what is wrong with a path that can not be a directory', async () => {
+  it('says what is wrong with a path that cannot be a directory', async () => {
     await writeFile(join(folder, 'file'), '');
     await assert.rejects(claimDataDirectory(join(folder, 'file')), /cannot be used/);
     await assert.rejects(claimDataDirectory(join(folder, 'two\nlines')), /line break/);

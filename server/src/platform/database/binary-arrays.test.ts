@@ -54,7 +54,7 @@ test('whole numbers up to those that a double holds', async () => {
   assert.deepEqual(await printed(sql`${int8Array(numbers)}::int8[]`), numbers.map(String));
 });
 
-test('moments and days before and after 2000', async () => {
+test('times and days before and after 2000', async () => {
   const days = ['1969-12-31', '1970-01-01', '1999-12-31', '2000-01-01', '2024-02-29', '9998-12-31'];
   const beginnings = days.map((day) => Date.parse(day));
   assert.deepEqual(await printed(sql`${dateArray(beginnings)}::date[]`), days);

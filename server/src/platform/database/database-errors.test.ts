@@ -169,7 +169,7 @@ test('a statement or a lock that takes too long means overloaded', async () => {
   }
 });
 
-test('a broken rule names its constraint and is not an outage', async () => {
+test('a constraint violation names its constraint and is not an outage', async () => {
   const insert = () =>
     inTransaction(db, (tx) =>
       tx.insertInto('organization').values({ organization_id: 'org_twice', name: 'x' }).execute(),
@@ -208,7 +208,7 @@ test('a broken rule names its constraint and is not an outage', async () => {
   );
 });
 
-test('errors that are not of the database say nothing about it', () => {
+test('errors from elsewhere say nothing about the database', () => {
   const others = [
     new Error('x'),
     new TypeError('fetch failed'),

@@ -60,7 +60,7 @@ const whole = await emptyDatabase();
 await migrate(whole, silentLog);
 const wholeShape = await shapeOf(whole);
 
-test('each file has a number of its own, and its place in the order by it', () => {
+test('each file has a unique number that determines its order', () => {
   const numbers = names.map((name) => Number(/^(\d{4})_[a-z_]+\.sql$/.exec(name)?.[1]));
   for (const [index, number] of numbers.entries()) assert.ok(number > (numbers[index - 1] ?? 0));
 });
@@ -136,7 +136,7 @@ test('a database that cannot hold every text is refused', async () => {
   assert.deepEqual(await shapeOf(connection), []);
 });
 
-test('a migration that fails leaves nothing of itself, and the next call continues', async () => {
+test('a migration that fails leaves no traces, and the next call continues', async () => {
   const connection = await emptyDatabase();
   await run(connection, `create view job as select 1 as one`);
   await assert.rejects(migrate(connection, silentLog), (error: unknown) => {

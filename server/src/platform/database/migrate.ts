@@ -41,10 +41,10 @@ export async function readMigrations(): Promise<Migration[]> {
 
 /**
  * Migrates the database to this version. Each pending file runs in a separate transaction, under a
- * lock that any number of starting processes may wait for. A kill at any point leaves only complete
- * migrations. Then the SQL functions of features (`functions.sql`) are replaced if this version has
- * different ones. Older processes that are still running use the new functions too, so a change
- * must be compatible with both versions, just like a migration.
+ * lock that any number of starting processes may wait for. A crash at any point leaves only
+ * complete migrations. Then the SQL functions of features (`functions.sql`) are replaced if this
+ * version has different ones. Older processes that are still running use the new functions too, so
+ * a change must be compatible with both versions, just like a migration.
  *
  * @param only the migrations that a backup was made with; default: all of this version
  * @returns the names of the migrations that this call applied

@@ -8,7 +8,7 @@ export class ReplayLag {
   /** Sorted by both in ascending order. */
   readonly #samples: Sample[] = [];
 
-  /** Records the primary's position at a moment, in milliseconds of a single clock. */
+  /** Records the primary's position at a time, in milliseconds of a single clock. */
   note(position: bigint, atMs: number): void {
     // After a failover, the new primary may lack the end of the previous primary's log.
     while ((this.#samples.at(-1)?.position ?? 0n) > position) this.#samples.pop();

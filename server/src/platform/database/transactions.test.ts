@@ -57,7 +57,7 @@ test('two transactions that deadlock both take effect, once each', async () => {
   assert.deepEqual(await amounts(), { a: 2, b: 2 });
 });
 
-test('a serialization failure is tried again with a fresh view', async () => {
+test('a serialization failure is retried with a fresh snapshot', async () => {
   await setUp('a');
   const bothHaveRead = meeting(2);
   let tries = 0;
@@ -74,7 +74,7 @@ test('a serialization failure is tried again with a fresh view', async () => {
   assert.deepEqual(await amounts(), { a: 2 });
 });
 
-test('one that loses four times gives up with the error of the database', async () => {
+test('a transaction that loses four times fails with the error from the database', async () => {
   let tries = 0;
   const lost = inTransaction(db, async (tx) => {
     tries += 1;
@@ -84,7 +84,7 @@ test('one that loses four times gives up with the error of the database', async 
   assert.equal(tries, 4);
 });
 
-test('another error is not tried again and leaves nothing of the transaction', async () => {
+test('any other error is not retried and leaves nothing of the transaction', async () => {
   await setUp('a');
   let tries = 0;
   const work = async (tx: Tx) => {
@@ -102,7 +102,7 @@ test('another error is not tried again and leaves nothing of the transaction', a
   assert.deepEqual(await amounts(), { a: 0 });
 });
 
-test('a failure that the caller has overlooked does not commit', async () => {
+test('a failure that the caller overlooked does not commit', async () => {
   await setUp('a');
   const overlooked = inTransaction(db, async (tx) => {
     await add(tx, 'a');

@@ -171,7 +171,7 @@ test('an IPv4 address inside an IPv6 one never reaches farther than by itself', 
   );
 });
 
-test('a text that is no address is public under no spelling', () => {
+test('a text that is not an address is never public', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       if (addressBytes(text) === null) assert.equal(isPublicAddress(text), false);

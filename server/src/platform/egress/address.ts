@@ -14,7 +14,7 @@ export type AddressRanges = { readonly family: 'ipv4' | 'ipv6'; readonly list: B
 const refusedIpv4 = ranges([
   '0.0.0.0/8', // This network; 0.0.0.0 connects to the machine itself.
   '10.0.0.0/8', // Private.
-  '100.64.0.0/10', // Shared by carriers.
+  '100.64.0.0/10', // Carrier-grade NAT.
   '127.0.0.0/8', // Loopback.
   '168.63.129.16/32', // A cloud's metadata service at a public address.
   '169.254.0.0/16', // Link-local, with most metadata services.

@@ -43,7 +43,7 @@ test('a metadata service opens only to an entry of its own', () => {
   assert.equal(parseAllowList(['169.254.169.254']).allows(target), true);
 });
 
-test('everything that can not be read is named in one error', () => {
+test('everything that cannot be read is named in one error', () => {
   const entries = [
     'localhost',
     '10.0.0.0/40',

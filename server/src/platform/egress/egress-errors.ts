@@ -75,8 +75,7 @@ export function asEgressError(error: unknown, host: string): EgressError {
 
 function classify(error: unknown): EgressFailure {
   if (!(error instanceof Error)) return 'connection_error';
-  // If every address of a host failed, the errors come bundled, and the first one is
-  // representative.
+  // If every address of a host failed, the errors are bundled; the first one represents them.
   if (error instanceof AggregateError && error.errors.length > 0) return classify(error.errors[0]);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const known = failureByCode[code];

@@ -82,7 +82,7 @@ test('no redirect is followed, and nobody connects to where it points', async (t
   assert.equal(second.connects(), 0);
 });
 
-test('an endless answer is cut, an encoded one stays encoded', async (t) => {
+test('an endless response is truncated, an encoded one stays encoded', async (t) => {
   const bomb = gzipSync(Buffer.alloc(10 * 2 ** 20));
   let closed = false;
   const { egress, url } = await startBoth(t, (request, response) => {
@@ -264,7 +264,7 @@ test('interim answers may come in any order, in one packet and by HTTP/1.0, but 
   await eventually('the flood to end', async () => (isOpen ? null : true));
 });
 
-test('hosts that can not exist are refused', async (t) => {
+test('hosts that cannot exist are rejected', async (t) => {
   const egress = open(t);
   const label = 'a'.repeat(64);
   const long = `${'a.'.repeat(126)}ab`;

@@ -1,7 +1,7 @@
 /**
- * Decides whether a request may go to a target. The decision is made on addresses at the moment of
- * connecting, and the connection goes to exactly the addresses that were checked, so a DNS record
- * that changes in between has no effect.
+ * Decides whether a request may go to a target. The decision is made on addresses when connecting,
+ * and the connection goes to exactly the addresses that were checked, so a DNS record that changes
+ * in between has no effect.
  */
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, type Socket } from 'node:net';

@@ -25,7 +25,7 @@ export type BytesToStore = {
   readonly bytes: Buffer;
 };
 
-/** The start of a moment's UTC day, both in milliseconds since the Unix epoch. */
+/** The start of the UTC day that contains a time, both in milliseconds since the Unix epoch. */
 export function dayOf(momentMs: number): number {
   return Math.floor(momentMs / dayMs) * dayMs;
 }

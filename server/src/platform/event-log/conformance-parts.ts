@@ -12,8 +12,7 @@ export type LogUnderTest = {
   /** Opens the log as a process does. Several calls return several views of the same log. */
   readonly open: (options?: { readonly remembers: boolean }) => EventLog<SampleEvent>;
   /**
-   * Appends blocks as if they had been received at this moment. The suite only moves forward in
-   * time.
+   * Appends blocks as if they had been received at this time. The suite only moves forward in time.
    */
   readonly appendAt: (
     drafts: readonly BlockDraft<SampleEvent>[],

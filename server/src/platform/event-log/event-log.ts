@@ -73,7 +73,7 @@ export type ReadLimits = {
   /** Skips the blocks of all other organizations. */
   readonly organizationId?: string;
   readonly until?: LogPosition;
-  /** Skips blocks received at this moment (ms since the Unix epoch) or later. */
+  /** Skips blocks received at this time (ms since the Unix epoch) or later. */
   readonly receivedBefore?: number;
 };
 
@@ -118,13 +118,13 @@ export type RewrittenPage = {
 export type EventLog<Event extends LogEntry> = {
   /** Before the first block. */
   readonly start: LogPosition;
-  /** A position from which a reader gets at least everything received after a moment. */
+  /** A position from which a reader gets at least everything received after a given time. */
   since(receivedAtMs: number): LogPosition;
   /** The position after everything that is in the log now. */
   end(): Promise<LogPosition>;
   /**
-   * The position before the first block received at this moment (ms since the Unix epoch) or later.
-   * Blocks of earlier moments are skipped, even those that come after it in the log's order.
+   * The position before the first block received at this time (ms since the Unix epoch) or later.
+   * Blocks received earlier are skipped, even those that come after it in the log's order.
    */
   positionAt(timeMs: number): Promise<LogPosition>;
   readonly compare: (one: LogPosition, other: LogPosition) => LogOrder;

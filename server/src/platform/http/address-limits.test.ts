@@ -10,7 +10,7 @@ import { ApiError } from './errors.ts';
 
 const minuteMs = 60_000;
 
-test('as many requests as the limit pass at once, and as many again when it is said', () => {
+test('as many requests as the limit pass at once, and as many again at the announced time', () => {
   const requests = new RecentRequests();
   const nowMs = 1_003_000;
   for (let index = 0; index < 20; index += 1) assert.equal(requests.take('a', 20, nowMs), 0);
@@ -62,7 +62,7 @@ test('a million addresses take six megabytes, and an address at its limit is not
   assert.equal(requests.sizeBytes, sizeBytes);
 });
 
-test('a thousand addresses at their limits hold up none of ten thousand others', () => {
+test('a thousand addresses at their limits do not block ten thousand others', () => {
   const requests = new RecentRequests();
   for (let attacker = 0; attacker < 1_000; attacker += 1) {
     for (let index = 0; index < 250; index += 1) requests.take(`attacker-${attacker}`, 200, 1_000);

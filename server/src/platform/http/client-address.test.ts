@@ -17,7 +17,7 @@ function read(trusted: string, peer: string | undefined, told?: string | string[
 
 const own = 'loopback,private';
 
-test('the last address that is no trusted proxy is the client, and a forged one before it is not', () => {
+test('the last address that is not a trusted proxy is the client, and a forged one before it is not', () => {
   assert.equal(read(own, '10.0.0.2', '6.6.6.6, 1.1.1.1'), '1.1.1.1 certain');
   assert.equal(read(own, '10.0.0.2', ['6.6.6.6', '1.1.1.1']), '1.1.1.1 certain');
   assert.equal(read(own, '127.0.0.1', '6.6.6.6, 1.1.1.1, 192.168.1.5'), '1.1.1.1 certain');
@@ -25,7 +25,7 @@ test('the last address that is no trusted proxy is the client, and a forged one 
   assert.equal(read('2001:db8::/32', '2001:db8::1', '2606:4700::7'), '2606:4700::7 certain');
 });
 
-test('what an untrusted peer says of itself is ignored', () => {
+test('what an untrusted peer says about itself is ignored', () => {
   assert.equal(read(own, '8.8.4.4', '1.1.1.1'), '8.8.4.4 uncertain');
   assert.equal(read('none', '127.0.0.1', '1.1.1.1'), '127.0.0.1 uncertain');
   assert.equal(read('10.0.0.2', '10.0.0.3', '1.1.1.1'), '10.0.0.3 uncertain');

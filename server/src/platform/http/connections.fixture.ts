@@ -160,7 +160,7 @@ export async function testConnections(certificate: ServedCertificate | null): Pr
     let bytesAtPause = 0;
     slow.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      // A chunk of TLS data is a quarter of the size of a TCP chunk.
+      // TLS delivers chunks a quarter the size of those of plain TCP.
       if (bytes - bytesAtPause < 64 * 1024) return;
       bytesAtPause = bytes;
       slow.pause();

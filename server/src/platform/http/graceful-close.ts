@@ -1,7 +1,7 @@
 /**
  * Closes the server without breaking requests: listening → draining → closed.
  *
- * Draining begins when closing starts and lasts until every request in flight at that moment is
+ * Draining begins when closing starts and lasts until every request in flight at that time is
  * answered. Meanwhile the server keeps listening, so that a load balancer gets 503 from `/readyz`
  * and late clients get a response with `Retry-After` rather than a refused connection.
  */

@@ -76,7 +76,7 @@ const post = (headers: string[], body: string) =>
   lines('POST /echo HTTP/1.1', 'Host: x', 'Connection: close', ...headers) + body;
 const json = ['Content-Type: application/json', `Content-Length: ${good.length}`];
 
-test('headers that drip in are ended with 408', async () => {
+test('slowly arriving headers are ended with 408', async () => {
   const drip = Array.from({ length: 40 }, (_, index) => [`X-${index}: 1${crlf}`, 100]).flat();
   const answer = await sendRaw(url, [`GET /locked HTTP/1.1${crlf}Host: x${crlf}`, ...drip]);
   assert.deepEqual(answer.statuses, [408]);
@@ -186,7 +186,7 @@ test('only JSON as UTF-8 reaches validation, whatever the Content-Type looks lik
   }
 });
 
-test('a body that is no UTF-8 JSON object is 400', async () => {
+test('a body that is not a UTF-8 JSON object is 400', async () => {
   const bodies = ['', '{', 'null', '[]', '"a"', '5', '{"title":"a"}x', "{'title':'a'}"];
   for (const body of bodies) {
     const headers = [
@@ -223,7 +223,7 @@ test('a body of 1 MiB is read and one of a byte more is 413', async () => {
   assert.deepEqual(answer.statuses, [413]);
 });
 
-test('malformed paths and foreign forms of requests answer with the envelope or end', async () => {
+test('malformed paths and unusual request forms get the error envelope or a closed connection', async () => {
   const targets = ['/%', '/%ff', '/items/%c0%ae', '/items/%00', '/..;/locked', '/%2e%2e/locked'];
   for (const target of targets) {
     const answer = await sendRaw(url, [
@@ -270,7 +270,7 @@ test('a token is taken from exactly one well-formed Authorization header', async
   }
 });
 
-test('every method that a route lacks is 405 with what it has', async () => {
+test('every method that a route lacks is 405 with the allowed ones', async () => {
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'POST']) {
     const { statuses, text } = await sendRaw(url, [
       lines(`${method} /locked HTTP/1.1`, 'Host: x', 'Connection: close', 'Content-Length: 0'),
@@ -296,7 +296,7 @@ test('a fixed path is not taken for one with a parameter, whatever its methods',
   }
 });
 
-test('an unexpected error tells nothing of itself', async () => {
+test('an unexpected error discloses no details', async () => {
   const { statuses, text, body } = await sendRaw(url, [
     lines('GET /broken HTTP/1.1', 'Host: x', 'Connection: close'),
   ]);
@@ -305,14 +305,14 @@ test('an unexpected error tells nothing of itself', async () => {
   assert.doesNotMatch(text, /select|passwd|\.ts|at /);
 });
 
-test('a thousand pipelined requests and a reset leave the server well', async () => {
+test('the server survives a thousand pipelined requests and a reset', async () => {
   const one = lines('GET /locked HTTP/1.1', 'Host: x', 'Authorization: Bearer good');
   await sendRaw(url, [one.repeat(1_000)], { timeoutMs: 50 });
   const answer = await sendRaw(url, [one.repeat(3)], { answers: 3 });
   assert.deepEqual(answer.statuses, [200, 200, 200]);
 });
 
-test('a body of a type or encoding that is not taken is answered 415', async () => {
+test('a body of an unsupported type or encoding gets 415', async () => {
   const typed = (...headers: string[]) =>
     sendRaw(url, [post([...headers, `Content-Length: ${good.length}`], good)]);
   for (const headers of [
@@ -363,7 +363,7 @@ test('while closing, requests get 503 with Retry-After in the envelope', async (
   }
 });
 
-test('a route that does not say who may call it is refused at the start', async () => {
+test('a route that does not state who may call it is rejected at startup', async () => {
   const other = await createHttpServer({
     log: silentLog,
     publicUrl: 'http://localhost',

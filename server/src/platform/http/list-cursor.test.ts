@@ -39,7 +39,7 @@ test('a cursor gives its position back, in whatever order the filter is', () => 
   );
 });
 
-test('a cursor is none for another list, organization or filter', () => {
+test('a cursor is invalid for another list, organization or filter', () => {
   fc.assert(
     fc.property(scopes, scopes, positions, (scope, other, position) => {
       const same = (one: CursorScope) =>
@@ -52,7 +52,7 @@ test('a cursor is none for another list, organization or filter', () => {
   );
 });
 
-test('a cursor with one byte changed, cut off or made up is none', () => {
+test('a changed, truncated or invented cursor is invalid', () => {
   const scope = { list: 'content', organizationId: 'org_a' as const, filter: null };
   fc.assert(
     fc.property(positions, fc.nat(), fc.integer({ min: 1, max: 255 }), (position, at, flip) => {

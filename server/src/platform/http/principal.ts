@@ -26,9 +26,9 @@ export type Principal = {
   family: string;
   /** People may call the same routes as secret keys, as far as their role allows. */
   type: 'secret' | 'publishable';
-  /** The scopes that the key or the role is limited to. Null: no limit beyond the type. */
+  /** The scopes that the key or the role is limited to. Null if only its type limits it. */
   scopes: readonly string[] | null;
-  /** Requests in any 60 seconds; null: no limit. */
+  /** Maximum requests in any 60 seconds; null for no limit. */
   rateLimit: number | null;
   /** Origins whose pages may read responses. Empty means every origin. */
   allowedOrigins: readonly string[];

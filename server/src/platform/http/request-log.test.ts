@@ -48,7 +48,7 @@ test('a flood of equal failures leaves few lines, says how many it left out, and
   assert.equal(observations.filter(({ statusCode }) => statusCode === 503).length, 302);
 });
 
-test('every request that is answered as it should be leaves its line', async () => {
+test('every request with an expected response leaves its line', async () => {
   for (let n = 0; n < 100; n += 1) await (await fetch(`${url}/fine`)).text();
   assert.equal(linesOf('/fine').length, 100);
   assert.ok(linesOf('/fine').every(({ leftOut }) => leftOut === undefined));

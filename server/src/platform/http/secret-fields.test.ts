@@ -50,7 +50,7 @@ test('fields that a closed object does not know are left out, free-form values s
   assert.deepEqual(shown(odd), {});
 });
 
-test('a schema with a mark is told from one without, however deep the mark is', () => {
+test('a schema with a mark is distinguished from one without, however deep the mark is', () => {
   assert.ok(hasSecrets(Request));
   assert.ok(hasSecrets({ 200: Type.Object({ data: Type.Array(Headers) }) }));
   assert.ok(!hasSecrets(Type.Object({ name: Type.String({ description: 'x-secret' }) })));

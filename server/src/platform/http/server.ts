@@ -40,7 +40,7 @@ export type HttpServerOptions = KeyRules & {
   version: string;
   /** The TLS certificate. Without one, the server speaks plain HTTP. */
   certificate?: ServedCertificate | null;
-  /** Missing or null: requests are not traced. */
+  /** If missing or null, requests are not traced. */
   tracing?: Tracing | null;
   /** Whether requests continue the trace of their `traceparent` header. */
   isParentTrusted?: boolean;

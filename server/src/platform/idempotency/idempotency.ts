@@ -1,7 +1,7 @@
 /**
  * Every mutating route called with a secret key runs through `mutate`: one transaction contains the
  * effect and, if the request has an Idempotency-Key, the response to replay. A repeat therefore
- * finds both or neither, even after a kill.
+ * finds both or neither, even after a crash.
  *
  * A replay skips the effect and every check in it. Permissions are therefore checked before
  * `mutate`, and a response whose schema marks a secret is replayed only to the key that received it

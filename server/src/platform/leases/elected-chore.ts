@@ -15,7 +15,7 @@ export type ElectedChore = {
 /**
  * @param holderId a UUID of this process
  * @returns a loop for `background`. While the chore runs, the loop renews the lease, which lasts
- * for one interval. After a kill, another process therefore continues within two intervals
+ * for one interval. After a crash, another process therefore continues within two intervals
  */
 export function electedLoop(
   db: Db,

@@ -19,7 +19,7 @@ async function claim(holderId: string, names: readonly string[], leaseMs = 60_00
   return held.toSorted();
 }
 
-test('a lease has one holder, who renews it; others get what is free', async () => {
+test('a lease has one holder, who renews it; others get the free ones', async () => {
   assert.deepEqual(await claim(one, ['a', 'b']), ['a', 'b']);
   assert.deepEqual(await claim(other, ['a', 'b', 'c']), ['c']);
   assert.deepEqual(await claim(one, ['a', 'b', 'c']), ['a', 'b']);
@@ -39,7 +39,7 @@ test('a lease whose time has run out, or that was released, is free', async () =
   assert.deepEqual(await claim(other, ['out', 'released', 'kept']), ['out', 'released']);
 });
 
-test('of many who claim at once, in any order, one gets each lease', async () => {
+test('of many simultaneous claims, in any order, one gets each lease', async () => {
   const names = ['a', 'b', 'c', 'd', 'e', 'f'];
   const claims = Array.from({ length: 12 }, (_, index) =>
     claim(randomUUID(), index % 2 === 0 ? names : names.toReversed()),

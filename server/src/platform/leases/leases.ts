@@ -26,7 +26,7 @@ export type LeaseClaim = {
 /**
  * Claims the free leases, and renews those that the holder already has, in one statement.
  *
- * @returns the names that it holds now, for `leaseMs` from this moment
+ * @returns the names that it holds now, for `leaseMs` from now on
  */
 export async function claimLeases(db: Db, claim: LeaseClaim): Promise<string[]> {
   return writeLeases(

@@ -37,7 +37,7 @@ test(
   },
 );
 
-test('a reader that has gone costs lines, not the process', async () => {
+test('a reader that is gone costs lines, not the process', async () => {
   const child = run('pipe');
   child.stderr?.destroy();
   const { dropped, code } = await outcome(child);

@@ -29,7 +29,7 @@ test('a line is one JSON object with level, UTC time and message', () => {
   assert.match(time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 });
 
-test('a level that changes holds for child loggers that exist', () => {
+test('a changed level applies to existing child loggers', () => {
   const level = new LogLevel('warn');
   const lines: string[] = [];
   const log = createLogger(level, { write: (line: string) => void lines.push(line) });
@@ -86,7 +86,7 @@ test('an error is written with type, message, stack, code and cause', () => {
   );
 });
 
-test('what a library has hung on an error stays out of the log', () => {
+test('properties that a library attached to an error stay out of the log', () => {
   const { log, lines, last } = capture();
   const client = { connectionParameters: { password: 'hunter2' }, socket: {} };
   const hung = { client, parameters: ['hunter2'], detail: 'Key (hash)=(hunter2) exists.' };

@@ -180,7 +180,7 @@ test('the poll finds changes of others, rests while nothing is known, and drops 
   await seen('the end of the picture', () => all.peek(b) === null);
 });
 
-test('work on each picture goes on at its interval', async () => {
+test('work on each picture continues at its interval', async () => {
   const { pictures } = open();
   await using _ = pictures;
   await pictures.of(a);

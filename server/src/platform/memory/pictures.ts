@@ -96,7 +96,7 @@ export class Pictures<Picture> implements AsyncDisposable {
     return this.find(organizationId) ?? this.#again(organizationId);
   }
 
-  /** The picture if it is in memory and no change of its organization is known; otherwise null. */
+  /** The picture if it is in memory and no change to its organization is known; otherwise null. */
   find(organizationId: OrganizationId): Picture | null {
     const known = this.#known.get(organizationId);
     if (known === undefined || known.isOld) return null;

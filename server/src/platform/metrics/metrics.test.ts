@@ -200,7 +200,7 @@ test('values found at scrape time appear; a collector that fails or hangs takes 
   assert.equal(lines.length, 2);
 });
 
-test('wrong definitions and falling counters are refused', () => {
+test('invalid definitions and decreasing counters are rejected', () => {
   const metrics = createMetrics(silent);
   const help = 'Help.';
   const total = metrics.counter({ name: 'a_total', help });
@@ -215,7 +215,7 @@ test('wrong definitions and falling counters are refused', () => {
   assert.throws(() => metrics.histogram({ name: 'd', help, buckets: [1, 1] }), /ascend/);
 });
 
-test('the process tells its memory, CPU, descriptors and how late its loop runs', async () => {
+test('the process reports its memory, CPU, descriptors and event loop delay', async () => {
   const metrics = createMetrics(silent);
   using _measuring = collectProcessMetrics(metrics, '1.2.3');
   await pause(100, 'the loop is measured');

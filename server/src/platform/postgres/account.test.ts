@@ -78,7 +78,7 @@ describe('accounts', () => {
     assert.equal((await stat(path)).mode & 0o777, 0o710);
   });
 
-  it('says whose the cluster is when it belongs to someone else', { skip }, async () => {
+  it('says who owns the cluster when it belongs to someone else', { skip }, async () => {
     await using folder = await temporaryFolder();
     const path = join(folder.path, 'data');
     await withPostgres(path, async () => undefined, { durabilityChecked: false });

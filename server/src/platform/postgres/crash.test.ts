@@ -48,7 +48,7 @@ describe('after a crash', () => {
     assert.deepEqual(await query(bystander.connection, 'select 1'), [1]);
   });
 
-  it('starts a server again that a stray SIGTERM has told to wait for its last connection', async () => {
+  it('restarts a server that a stray SIGTERM made wait for its last connection', async () => {
     await using folder = await temporaryFolder();
     await withPostgres(folder.path, async (postgres) => {
       const { connection, pid } = postgres;
@@ -111,7 +111,7 @@ describe('after a crash', () => {
     assert.deepEqual(await serverProcesses(folder.path), []);
   });
 
-  it('keeps trying while the server can not start, and can be stopped meanwhile', async () => {
+  it('keeps trying while the server cannot start, and can be stopped meanwhile', async () => {
     await using folder = await temporaryFolder();
     const control = join(folder.path, 'postgres', 'global', 'pg_control');
     await withPostgres(folder.path, async (postgres) => {

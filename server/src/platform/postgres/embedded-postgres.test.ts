@@ -37,7 +37,7 @@ describe('starting', () => {
     });
   });
 
-  it('lets nobody in without the password', async () => {
+  it('rejects connections without the password', async () => {
     await using folder = await temporaryFolder();
     await withPostgres(folder.path, async ({ connection, superuserConnection }) => {
       for (const right of [connection, superuserConnection]) {
@@ -68,7 +68,7 @@ describe('starting', () => {
     await rm(host, { recursive: true, force: true });
   });
 
-  it('sets a new password when the file was lost', async () => {
+  it('sets a new password if the file was lost', async () => {
     await using folder = await temporaryFolder();
     const file = join(folder.path, 'postgres.password');
     await withPostgres(folder.path, ({ connection }) => query(connection, 'create table kept ()'));
@@ -105,7 +105,7 @@ describe('starting', () => {
 });
 
 describe('refusing to start', () => {
-  it('names both versions when another major version made the cluster', async () => {
+  it('names both versions if another major version created the cluster', async () => {
     await using folder = await temporaryFolder();
     await mkdir(join(folder.path, 'postgres'), { mode: 0o700 });
     await writeFile(join(folder.path, 'postgres', 'PG_VERSION'), '17\n');

@@ -14,7 +14,8 @@ const recoveryTimeoutMs = 24 * 60 * 60_000;
  * The cluster must contain `recovery.signal`, and its log in `pg_wal`. When this resolves, the
  * server has stopped again, and its next start is an ordinary one.
  *
- * @throws {EmbeddedPostgresError} with the server's last lines if the log ends before the moment
+ * @throws {EmbeddedPostgresError} with the server's last lines if the log ends before the target
+ * time
  */
 export async function recoverCluster(options: {
   readonly dataDir: DataDirectory;
@@ -32,7 +33,8 @@ export async function recoverCluster(options: {
     recovery_target_time: to.toISOString().replace('T', ' ').replace('Z', '+00'),
     recovery_target_action: 'promote',
     recovery_target_timeline: 'current',
-    // Connections are refused until the moment is reached, so a server that accepts them is done.
+    // Connections are refused until the target time is reached, so a server that accepts them is
+    // done.
     hot_standby: false,
   });
   const server = await startServerProcess(launch, log, signal, recoveryTimeoutMs);

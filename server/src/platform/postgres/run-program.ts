@@ -1,4 +1,4 @@
-/** Runs a short program to its end. The database server itself is not started this way. */
+/** Runs a short program to completion. The database server itself is not started this way. */
 import { spawn } from 'node:child_process';
 
 /** A program to start: its file, its arguments, and the user if it is not ours. */

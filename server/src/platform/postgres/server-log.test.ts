@@ -12,7 +12,7 @@ function record(): { serverLog: ServerLog; lines: () => { level: string; msg: st
 }
 
 describe('the server log', () => {
-  it('raises only what a person must act on, and keeps details with their message', () => {
+  it('raises only what needs action, and keeps details with their message', () => {
     const { serverLog, lines } = record();
     serverLog.write(
       [

@@ -30,7 +30,7 @@ const defaultSettings: ServerSettings = {
   max_wal_senders: 0,
   // Maximum log kept here while the archive is unavailable.
   max_slot_wal_keep_size: '4GB',
-  // Recovery after a kill reads at most this much log, because it must finish within seconds.
+  // Recovery after a crash reads at most this much log, because it must finish within seconds.
   max_wal_size: '1GB',
   checkpoint_timeout: '15min',
   track_io_timing: true,

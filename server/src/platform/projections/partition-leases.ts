@@ -1,9 +1,9 @@
 /**
  * The partitions that a process works on. Each process that works on projections, or on the rebuild
  * of one, holds a presence lease and claims its share of the partitions: 16 for one process, 8 for
- * each of two. A process with more than its share releases the excess, and one with less claims free
- * partitions. After a kill, the leases of the killed process expire together with its presence, and
- * the others share its partitions.
+ * each of two. A process with more than its share releases the excess, and one with less claims
+ * free partitions. After a crash, the leases of the dead process expire together with its presence,
+ * and the others share its partitions.
  */
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Db, type Tx } from '../database/database.ts';

@@ -7,7 +7,7 @@ import { leaseOf, PartitionLeases } from './partition-leases.ts';
 import { everyPartition, partitionCount, partitionOf } from './partitions.ts';
 
 describe('partitions', () => {
-  test('share organizations and viewers evenly, and never change', () => {
+  test('divide organizations and viewers evenly, and never change', () => {
     const counts = everyPartition.map(() => 0);
     for (let number = 0; number < 16_000; number += 1) {
       const partition = partitionOf('org_01jd0000000000000000000000', `u:viewer ${number}`);
@@ -22,7 +22,7 @@ describe('partitions', () => {
     assert.equal(partitionOf('org_a', 'u:ada'), 7);
   });
 
-  test('are shared by the processes that are there, and taken over when one is gone', async () => {
+  test('are divided among the running processes, and taken over when one is gone', async () => {
     const { db } = await openTestDatabase();
     const leaseMs = 1_000;
     const [one, two, three] = [0, 1, 2].map(() => new PartitionLeases(leaseMs));

@@ -43,8 +43,8 @@ const pollMs = 200;
 /** When less than this is missing, the projectors do the rest. */
 const maxBehindMs = 60_000;
 /**
- * How far, in the log's time, a partition may be ahead of the last one. It keeps what partitions
- * use together, such as states of engagement by age, as small as when the projectors fill it.
+ * Maximum lead of a partition over the last one, in the log's time. It keeps data that partitions
+ * share, such as engagement states by age, as small as when the projectors write it.
  */
 const maxAheadMs = 12 * 3_600_000;
 

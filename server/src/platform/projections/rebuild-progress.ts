@@ -132,7 +132,9 @@ export async function holdCopies(tx: Tx, copied: Copied, id: number): Promise<vo
   if (rows.length === 0) throw new Error(`the rebuild of ${copied.name} has ended`);
 }
 
-/** Where all partitions of a rebuild are. `generation` belongs to the writer: see the column. */
+/**
+ * The positions of all partitions of a rebuild. `generation` belongs to the writer: see the column.
+ */
 export type FilledState = {
   readonly position: LogPosition;
   readonly events: number;
@@ -156,7 +158,7 @@ export async function lockFilled(tx: Tx, copied: Copied, id: number): Promise<Fi
   return row?.isFilled === true ? row : null;
 }
 
-/** Makes the projectors continue from where a rebuild has come. */
+/** Makes the projectors continue from the position that a rebuild has reached. */
 export async function saveProgress(
   tx: Tx,
   name: string,

@@ -11,7 +11,7 @@ export function schemaOfCopies(name: string): string {
   return `rebuild_${name}`;
 }
 
-/** Those of these projections that are being rebuilt. */
+/** Which of these projections are being rebuilt. */
 export async function selectCopied(tx: Tx, names: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select name from unnest(${names}::text[]) as wanted (name)
@@ -21,7 +21,7 @@ export async function selectCopied(tx: Tx, names: readonly string[]): Promise<st
 
 /**
  * Creates the schema, with an empty copy of each table, rows for the progress, and `rebuild`, which
- * says by whom and how far the copies are filled.
+ * records who fills the copies, and how far they are filled.
  *
  * @returns the revision of the rows. No other row has this number, so a rebuild whose schema was
  * replaced is rejected instead of writing into the live tables

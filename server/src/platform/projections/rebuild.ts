@@ -5,13 +5,14 @@
  *   → the copies replace the tables, in one transaction
  *
  * Until that transaction, everybody reads the old tables and the projectors keep them up to date;
- * then they continue with the new ones, from where the rebuild has come.
+ * then they continue with the new ones, from the position that the rebuild has reached.
  *
  * 1. Any number of processes fill the copies by partition: see rebuild-filler.ts. A process joins a
  *    rebuild that is running, unless it would fill the copies differently: then it starts over, and
  *    the others fail. A rebuild that all processes have left is started over, too.
  * 2. Erasures and purges also change the copies, and make the processes that fill them read again
- *    from the last committed position: see upkeep.ts. So a rebuild brings nobody back.
+ *    from the last committed position: see upkeep.ts. So a rebuild never brings back an erased
+ *    viewer.
  *
  * The log does not keep everything forever. How to handle days that it has lost is up to the
  * projection: see `RebuildPlan`.

@@ -81,7 +81,7 @@ export async function purgeFromProjections<Event>(
 
 /**
  * Repeats work in the copies of those projections that are being rebuilt. The projections must be
- * locked, so that copies neither replace the tables nor are created meanwhile.
+ * locked, so that meanwhile no copies are created and none replace the tables.
  */
 async function inCopies<One extends Concerned>(
   tx: Tx,

@@ -40,7 +40,7 @@ function startProcess(exclusiveName: string, leaseMs: number): ChildProcess {
   return child;
 }
 
-/** Runs `hang` jobs to their end, under the given name. */
+/** Runs `hang` jobs to completion, under the given name. */
 function startWorkers(exclusiveName?: string) {
   const handler = handle(noteJob('hang'), async ({ note }, context) => {
     await context.finish((tx) => writeEffect(tx, `${note} ${context.attempt}`));
@@ -98,7 +98,7 @@ describe('after kill -9 in mid-job', () => {
   });
 });
 
-test('a job that kills its process is used up, and lets others by (3)', async () => {
+test('a job that crashes its process uses up its attempts and lets others pass (3)', async () => {
   await add(db, noteJob('poison'), 'deadly', { runAt: new Date(Date.now() - 60_000) });
   await add(db, noteJob('work'), 'harmless');
   const attempts: (number | undefined)[] = [];

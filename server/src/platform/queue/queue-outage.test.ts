@@ -203,7 +203,7 @@ describe('longer than the lease, with the holder last to come back,', () => {
   }
 });
 
-test('terminating all connections again and again loses and doubles nothing (1, 7)', async () => {
+test('terminating all connections repeatedly loses and duplicates nothing (1, 7)', async () => {
   const job = noteJob('work');
   const notes = Array.from({ length: 150 }, (_, n) => `${n}`.padStart(3, '0'));
   for (const note of notes) await add(db, job, note);

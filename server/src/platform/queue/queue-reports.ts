@@ -17,7 +17,7 @@ export type QueueStat = {
   readonly oldestDueAgeMs: number;
 };
 
-/** Counting stops here for each name and state, so that statistics stay cheap during a flood. */
+/** Maximum count for each name and state, so that statistics stay cheap during a flood. */
 export const maxCounted = 100_000;
 
 /**

@@ -208,7 +208,7 @@ describe('a failing job', () => {
     await workers[Symbol.asyncDispose]();
   });
 
-  test('gives its slot back although its handler ignores the signal; a late finish writes nothing (1)', async () => {
+  test('releases its slot although its handler ignores the signal; a late finish writes nothing (1)', async () => {
     const job = noteJob('note', { maxAttempts: 1, timeoutMs: 50 });
     const late: unknown[] = [];
     const handler = handle(job, async ({ note }, context) => {
@@ -265,7 +265,7 @@ describe('finish', () => {
     assert.equal((await jobRows(db)).length, 1, 'the job belongs to the other claim');
   });
 
-  test('that throws leaves the job as it was, also when the handler overlooks it', async () => {
+  test('that throws leaves the job unchanged, even if the handler ignores the error', async () => {
     const job = noteJob('note', { maxAttempts: 2 });
     const handler = handle(job, async ({ note }, context) => {
       const finish = context.finish(async (tx) => {
@@ -303,7 +303,7 @@ describe('finish', () => {
     assert.match(String(refusals[0]), /finish was called twice/);
   });
 
-  test('that takes longer than the lease keeps it by its lock, and holds up no renewal (1)', async () => {
+  test('that takes longer than the lease keeps it by its lock, and does not delay renewals (1)', async () => {
     const job = noteJob('note', { concurrency: 2 });
     const handler = handle(job, async ({ note }, context) => {
       const slowly = () => pause(2_000, 'longer than the lease');

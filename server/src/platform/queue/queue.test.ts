@@ -74,7 +74,7 @@ describe('enqueue', () => {
     assert.notEqual(await added, null);
   });
 
-  test('keeps a job for later until its time by the clock of the database (invariant 4)', async () => {
+  test('keeps a scheduled job until its time by the clock of the database (invariant 4)', async () => {
     await add(db, job, 'later', { runAt: new Date(Date.now() + 3_600_000) });
     assert.equal(await promoteDueJobs(db, 10), 0);
     assert.equal((await claim()).job, null);
@@ -116,7 +116,7 @@ describe('the claim', () => {
     assert.ok(first.waitedMs >= 60_000);
   });
 
-  test('takes lower ranks of everybody first, and short jobs before long ones (invariant 6)', async () => {
+  test('takes lower ranks of all organizations first, and short jobs before long ones (invariant 6)', async () => {
     await add(db, job, 'a further', { rank: 1 });
     await add(db, job, 'a long', { expectedMs: 600_000 });
     await add(db, job, 'a waited', { expectedMs: 600_000, runAt: new Date(Date.now() - 900_000) });
@@ -132,7 +132,7 @@ describe('the claim', () => {
     assert.deepEqual(order, ['a waited', 'b first', 'a short', 'a long', 'b further', 'a further']);
   });
 
-  test('gives different jobs to claims at the same moment (invariant 2)', async () => {
+  test('gives different jobs to simultaneous claims (invariant 2)', async () => {
     for (let n = 0; n < 20; n += 1) await add(db, job, `${n}`);
     const claims = await Promise.all(Array.from({ length: 20 }, () => claim()));
     const ids = claims.flatMap((result) => (result.job === null ? [] : [result.job.jobId]));
@@ -140,7 +140,7 @@ describe('the claim', () => {
     assert.ok(ids.length > 0);
   });
 
-  test('goes round more organizations than one claim compares', async () => {
+  test('rotates through more organizations than one claim compares', async () => {
     await sql`insert into organization (organization_id, name)
       select 'org_many_' || lpad(n::text, 4, '0'), '' from generate_series(1, 700) n`.execute(db);
     await sql`insert into job (organization_id, name, payload, state)
@@ -160,7 +160,7 @@ describe('the claim', () => {
     assert.equal(new Set(rounds.map((round) => round.organizationId)).size, 3);
   });
 
-  test('reads no table from end to end with 100,000 jobs waiting', async (t) => {
+  test('scans no whole table with 100,000 jobs waiting', async (t) => {
     await sql`insert into job (organization_id, name, payload, state)
       select 'org_a', 'note', '{}', 'waiting' from generate_series(1, 100000)`.execute(db);
     await add(db, job, 'b', { organizationId: 'org_b' });
@@ -223,7 +223,7 @@ describe('a definition', () => {
     assert.throws(() => noteJob('a', { concurrency: 0 }), RangeError);
   });
 
-  test('has a delay that doubles to its most, and never leaves its bounds', () => {
+  test('has a delay that doubles up to its maximum, and never leaves its bounds', () => {
     const delayMs = doublingDelay(1_000, 5_000);
     assert.deepEqual([1, 2, 3, 4].map(delayMs), [1_000, 2_000, 4_000, 5_000]);
     assert.equal(retryDelayMs({ maxAttempts: 3, delayMs: () => -5 }, 1), 0);

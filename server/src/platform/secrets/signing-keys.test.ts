@@ -13,7 +13,7 @@ import { loadSigner } from './signing-keys.ts';
 
 const { db, connection } = await openTestDatabase();
 
-test('two processes that ask at the same moment get the same key', async () => {
+test('two processes that ask at the same time get the same key', async () => {
   const fixture = path.join(import.meta.dirname, 'signing-keys.fixture.ts');
   const children = await Promise.all(
     [1, 2].map(async () => {
@@ -41,7 +41,7 @@ test('many calls at once make one key for each name', async () => {
   assert.equal(signatures.size, 2);
 });
 
-test('a signature fits its own data alone, and a damaged one fits nothing', async () => {
+test('a signature matches only its own data, and a damaged one matches nothing', async () => {
   const signer = await loadSigner(db, 'verify');
   const other = await loadSigner(db, 'another');
   for (const length of [8, 12, 16, 32]) {
@@ -57,7 +57,7 @@ test('a signature fits its own data alone, and a damaged one fits nothing', asyn
   }
 });
 
-test('a cut, empty or overlong signature is none', async () => {
+test('a truncated, empty or overlong signature is invalid', async () => {
   const signer = await loadSigner(db, 'verify');
   const signature = signer.sign('data', 32);
   for (const length of [0, 1, 4, 7]) {

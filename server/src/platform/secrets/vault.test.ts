@@ -22,7 +22,7 @@ const newFolder = () => mkdtemp(path.join(root, 'data-'));
 
 const vault = createVault(randomBytes(32));
 
-test('what was sealed opens again, and never looks the same twice', () => {
+test('sealed data opens again, and never looks the same twice', () => {
   for (const plain of ['', 'whsec_1', '🎬 ü\0', 'x'.repeat(100_000)]) {
     const sealed = vault.seal(plain, 'webhook/1');
     assert.equal(vault.open(sealed, 'webhook/1'), plain);
@@ -38,7 +38,7 @@ test('another key or another context does not open it', () => {
   assert.throws(() => vault.open(sealed, ''));
 });
 
-test('a flip of any single bit, and any cut, is noticed', () => {
+test('flipping any single bit, and any truncation, is detected', () => {
   const sealed = vault.seal('secret', 'webhook/1');
   for (let bit = 0; bit < sealed.length * 8; bit += 1) {
     const damaged = Buffer.from(sealed);
@@ -67,7 +67,7 @@ test('a given key is used and no file is made', async () => {
   assert.deepEqual(await readdir(folder), []);
 });
 
-test('a key that is none is refused without being shown, and its file is left as it is', async () => {
+test('an invalid key is rejected without being shown, and its file is left unchanged', async () => {
   const folder = await newFolder();
   const wrong = randomBytes(16).toString('base64');
   const refusal = (error: unknown) => {
@@ -85,14 +85,14 @@ test('a key that is none is refused without being shown, and its file is left as
   }
 });
 
-test('any number of starters at the same moment get one key', async () => {
+test('any number of simultaneous starts get one key', async () => {
   const folder = await newFolder();
   const keys = await Promise.all(Array.from({ length: 20 }, () => loadEncryptionKey(null, folder)));
   for (const key of keys) assert.deepEqual(key, keys[0]);
   assert.deepEqual(await readdir(folder), ['encryption.key']);
 });
 
-test('a kill at any moment of the first start leaves a whole key or none', async () => {
+test('a crash at any time during the first start leaves a complete key or none', async () => {
   const program = `
     import { loadEncryptionKey } from ${JSON.stringify(new URL('vault.ts', import.meta.url).href)};
     process.stdout.write('.');

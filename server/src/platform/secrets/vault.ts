@@ -81,7 +81,7 @@ async function readKeyFile(file: string): Promise<Buffer | null> {
 }
 
 /**
- * The file gets its name only once its content is on disk. A kill at any point leaves the complete
+ * The file gets its name only once its content is on disk. A crash at any point leaves the complete
  * key or none, and if several processes do this, the first to name its file wins.
  */
 async function createKeyFile(file: string): Promise<Buffer> {

@@ -94,7 +94,7 @@ test('an http URL has neither query nor user, and ends without a slash', () => {
   refuses(httpUrl(), wrong, /an http or https URL without a query/);
 });
 
-test('a database URL says that it is one', () => {
+test('a database URL must have the scheme of one', () => {
   const socket = 'postgresql://user:p%40ss@localhost:5432/db?host=/run/pg';
   accepts(postgresUrl(), [
     [' postgres://host/db ', 'postgres://host/db'],
@@ -120,7 +120,7 @@ test('a key is exactly so many bytes in base64, in either alphabet', () => {
   refuses(base64Bytes(32), wrong, /32 bytes in base64/);
 });
 
-test('bytes have units of 1,024 and stay exact', () => {
+test('byte sizes have units of 1,024 and stay exact', () => {
   accepts(bytes(), [
     ['0', 0],
     ['1', 1],
@@ -162,7 +162,7 @@ test('a duration needs its unit and lies within its bounds, which are allowed', 
   refuses(duration({ min: '1s', max: '1m' }), ['999ms', '61s'], /a duration from 1s to 1m/);
 });
 
-test('every duration makes a date, and the longest timer fits a timer of Node', () => {
+test('every duration gives a valid date, and the longest timer fits a Node timer', () => {
   const most = duration()('3650d');
   assert.ok('value' in most);
   assert.ok(!Number.isNaN(new Date(Date.now() + most.value).getTime()));

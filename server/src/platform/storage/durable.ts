@@ -28,7 +28,7 @@ export async function sync(fileOrFolder: string): Promise<void> {
 
 /**
  * Creates `folder` and its missing parents, without syncing them. Does not use the recursive
- * `mkdir`, which reports ENOTDIR both if another process removes a parent at that moment and if a
+ * `mkdir`, which reports ENOTDIR both if another process removes a parent at that time and if a
  * file is in the way.
  */
 export async function makeFolder(folder: string): Promise<void> {

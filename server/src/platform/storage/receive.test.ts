@@ -96,7 +96,7 @@ test('a refused head, a broken source and a size over the limit leave no file', 
   assert.deepEqual(await readdir(root), [path.basename(exact.path)]);
 });
 
-test('a declared size that can not fit is refused before the source is read', async (t) => {
+test('a declared size that cannot fit is rejected before the source is read', async (t) => {
   const { area, root } = await openArea(t);
   const untouched = (): AsyncIterable<Uint8Array> => ({
     [Symbol.asyncIterator]: () => assert.fail('the source was read'),

@@ -1,7 +1,7 @@
 /**
- * OpenTelemetry spans, sent in batches by OTLP over HTTP. Problems of the receiver never affect
- * traced code: at most `maxQueued` spans wait, the rest are dropped, and the log has one line for
- * the beginning of a problem and one for its end.
+ * OpenTelemetry spans, sent in batches over OTLP/HTTP. Problems at the receiver never affect traced
+ * code: at most `maxQueued` spans wait, the rest are dropped, and the log has one line for the
+ * beginning of a problem and one for its end.
  */
 import { ROOT_CONTEXT, SpanKind as ApiKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Context, Span as ApiSpan, Tracer } from '@opentelemetry/api';

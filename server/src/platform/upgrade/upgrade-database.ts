@@ -12,7 +12,7 @@
  * | upgraded | new        |                     | old                    |
  *
  * Invariants: (1) the old cluster is complete in every state, and so is a folder named
- * `postgres-upgraded`; (2) each state differs from the previous one by a single rename, so a kill
+ * `postgres-upgraded`; (2) each state differs from the previous one by a single rename, so a crash
  * leaves one of them; (3) from `old` and `copied` the upgrade starts over, because the old release
  * may have written since; `apart` can only be completed, and no service starts in it; (4) only
  * `removeOldClusters` removes the old cluster.

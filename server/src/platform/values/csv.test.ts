@@ -8,7 +8,7 @@ test('fields are quoted where they must be, and nothing is empty', () => {
   assert.equal(csvLine(['a', 'b, "c"', 'd\r\ne', null, true]), 'a,"b, ""c""","d\r\ne",,true');
 });
 
-test('a text that a spreadsheet would calculate begins with an apostrophe', () => {
+test('a text that a spreadsheet would evaluate gets a leading apostrophe', () => {
   const signs = ['=', '+', '-', '@', '\t', '\uff1d', '\uff0b', '\uff0d', '\uff20'];
   for (const sign of signs) assert.equal(csvLine([`${sign}1+1`]), `'${sign}1+1`);
   assert.equal(csvLine(['\r=1']), '"\'\r=1"');
@@ -30,7 +30,7 @@ test('taking one apostrophe from texts with a sign behind apostrophes gives the 
   }
 });
 
-test('any texts come back from another reader of CSV, and none is calculated', () => {
+test('any text survives another CSV reader, and none is evaluated', () => {
   const cells = fc.array(
     fc.oneof(fc.string(), fc.string({ unit: fc.constantFrom(...'=\'",\r\n-a') })),
     {

@@ -36,7 +36,7 @@ test('only UUIDs of version 7 are content ids', () => {
   for (const raw of wrong) assert.equal(parseContentId(raw), null, JSON.stringify(raw));
 });
 
-test('a typed id is taken with its own prefix alone', () => {
+test('a typed id is accepted only with its own prefix', () => {
   const id = newTypeId('key');
   assert.match(id, /^key_[0-7][0-9a-hjkmnp-tv-z]{25}$/);
   assert.equal(parseTypeId('key', id), id);
@@ -69,7 +69,7 @@ test('ids made one after another sort in that order, and none comes twice', () =
   }
 });
 
-test('an id made for a moment says that moment, to the millisecond', () => {
+test('an id made for a given time contains that time, to the millisecond', () => {
   const moments = [
     '2001-09-09T01:46:40.000Z',
     '2026-11-20T22:00:00.123Z',

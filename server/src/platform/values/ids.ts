@@ -52,8 +52,7 @@ function encodeSuffix(bytes: Uint8Array): string {
 
 /**
  * An id with the timestamp `moment` (milliseconds), regardless of this process's clock. Compared as
- * text, byte by byte, such ids sort by their moments and, within one moment, by their numbers (32
- * bits).
+ * text, byte by byte, such ids sort by timestamp and, for equal timestamps, by number (32 bits).
  */
 export function newTypeIdAt<Prefix extends string>(
   prefix: Prefix,
@@ -64,7 +63,7 @@ export function newTypeIdAt<Prefix extends string>(
   return `${prefix}_${encodeSuffix(uuidBytes)}`;
 }
 
-/** The moment in an id: the first 48 bits of its UUID, in milliseconds. */
+/** The timestamp in an id: the first 48 bits of its UUID, in milliseconds. */
 export function momentOfTypeId(id: TypeId<string>): Date {
   const suffixStart = id.lastIndexOf('_') + 1;
   let milliseconds = 0;

@@ -61,6 +61,6 @@ test('other forms are refused: local times, dates, numbers, spaces, other digits
   for (const written of wrong) assert.equal(parseTimestamp(written), null, JSON.stringify(written));
 });
 
-test('no moment is written as null', () => {
+test('a missing time is written as null', () => {
   assert.equal(formatTimestamp(null), null);
 });

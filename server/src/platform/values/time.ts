@@ -34,7 +34,7 @@ export function parseTimestamp(value: string): Date | null {
     offsetMinute <= 59;
   if (!inRange || day < 1 || day > daysInMonth(year, month)) return null;
   const parsed = new Date(value.toUpperCase());
-  // The offset can shift a moment outside the range of four-digit years.
+  // The offset can shift an instant outside the range of four-digit years.
   const utcYear = parsed.getUTCFullYear();
   return utcYear >= 0 && utcYear <= 9999 ? parsed : null;
 }

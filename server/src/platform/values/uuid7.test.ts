@@ -5,7 +5,7 @@ import { newUuid7, writeUuid7 } from './uuid7.ts';
 const form = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
 const momentOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
-test('ids are of version 7, of this moment, in order, and each is another', () => {
+test('ids are of version 7, of the current time, in order and unique', () => {
   const from = Date.now();
   const ids = Array.from({ length: 100_000 }, newUuid7);
   const until = Date.now();
@@ -16,7 +16,7 @@ test('ids are of version 7, of this moment, in order, and each is another', () =
   assert.ok(ids.every((id) => momentOf(id) >= from && momentOf(id) <= until));
 });
 
-test('a clock that is set back disturbs no order', () => {
+test('a clock that is set back does not disturb the order', () => {
   const before = newUuid7();
   mock.timers.enable({ apis: ['Date'], now: Date.now() - 3_600_000 });
   const after = newUuid7();

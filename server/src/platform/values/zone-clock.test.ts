@@ -13,7 +13,7 @@ test('the wall clock of a zone reads like UTC', () => {
   assert.equal(local('Pacific/Kiritimati', '2026-01-01T12:00:00Z'), '2026-01-02T02:00:00.000Z');
 });
 
-test('clocks go forward at one moment and back at another', () => {
+test('clocks go forward at one time and back at another', () => {
   assert.equal(local('Europe/Berlin', '2026-03-29T00:59:59Z'), '2026-03-29T01:59:59.000Z');
   assert.equal(local('Europe/Berlin', '2026-03-29T01:00:00Z'), '2026-03-29T03:00:00.000Z');
   assert.equal(local('Europe/Berlin', '2026-10-25T00:30:00Z'), '2026-10-25T02:30:00.000Z');
@@ -48,7 +48,7 @@ test('only names of the IANA database are zones', () => {
   }
 });
 
-test('the moment of a wall-clock time is the inverse of that of a moment', () => {
+test('the instant of a wall-clock time is the inverse of the wall-clock time of an instant', () => {
   for (const zone of [
     'UTC',
     'Europe/Berlin',
@@ -60,7 +60,7 @@ test('the moment of a wall-clock time is the inverse of that of a moment', () =>
     for (let hour = 0; hour < 365 * 24; hour += 5) {
       const moment = Date.UTC(2026, 0, 1) + hour * 3_600_000;
       const found = clock.momentOf(clock.localOf(moment));
-      // An hour that occurs twice corresponds to two moments.
+      // A time in an hour that occurs twice corresponds to two instants.
       assert.ok(Math.abs(found - moment) === 0 || clock.localOf(found) === clock.localOf(moment));
     }
   }

@@ -42,21 +42,21 @@ export class ZoneClock {
           });
   }
 
-  /** The local wall-clock time at a moment. */
+  /** The local wall-clock time at an instant. */
   localOf(ms: number): number {
     return ms + this.quartersAheadAt(ms) * quarterMs;
   }
 
   /**
-   * The moment at which the wall clock shows a given time: either one if the hour occurs twice, and
-   * a moment next to the gap if the time is skipped.
+   * The instant at which the wall clock shows a given time: either one if the hour occurs twice,
+   * and an instant next to the gap if the time is skipped.
    */
   momentOf(localMs: number): number {
     const near = localMs - this.quartersAheadAt(localMs) * quarterMs;
     return localMs - this.quartersAheadAt(near) * quarterMs;
   }
 
-  /** The zone's offset from UTC at a moment, in quarters of an hour: −48 to 56. */
+  /** The zone's offset from UTC at an instant, in quarters of an hour: −48 to 56. */
   quartersAheadAt(ms: number): number {
     if (this.#format === null) return 0;
     const quarter = Math.floor(ms / quarterMs);
@@ -81,7 +81,7 @@ export class ZoneClock {
   }
 }
 
-/** Shifts a moment by an offset from `quartersAheadAt`. */
+/** Shifts an instant by an offset from `quartersAheadAt`. */
 export function localMoment(ms: number, quartersAhead: number): number {
   return ms + quartersAhead * quarterMs;
 }

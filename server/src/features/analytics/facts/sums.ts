@@ -16,7 +16,7 @@ export type FactFilter = {
   readonly country?: number;
   readonly entryPoint?: string;
   readonly appVersion?: Hash;
-  /** Items. If set, sessions do not match. */
+  /** Matches only views of these items. If set, sessions do not match. */
   readonly contentIds?: ReadonlySet<PackedContentId>;
 };
 

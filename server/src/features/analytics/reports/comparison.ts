@@ -1,4 +1,4 @@
-/** The change of a metric against the previous period. */
+/** The change in a metric compared with the previous period. */
 type Comparison = {
   /** Relative, such as 0.25 for a quarter more. Null if the base is zero. */
   change: number | null;

@@ -73,8 +73,8 @@ function addRetentionRoute(app: HttpApp, parts: ReportParts): void {
         operationId: 'getRetentionAnalytics',
         summary: 'Get viewer retention',
         description:
-          'A cohort is the viewers whose first day is the same or, by week, falls in the same week. ' +
-          `Retention is always counted in days, and \`hour\` is treated as days. ${asCsv} a line for each ` +
+          'A cohort consists of the viewers whose first day is the same or, by week, falls in the same week. ' +
+          `Retention is always counted in days, and \`hour\` is treated as \`day\`. ${asCsv} a line for each ` +
           'cohort.',
         tags,
         querystring: FilteredQuery,

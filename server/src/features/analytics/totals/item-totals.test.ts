@@ -57,7 +57,7 @@ describe('totals of items', () => {
     ]);
   });
 
-  test('read a moment ago are not read again, and many pages share one statement', async () => {
+  test('read recently are not read again, and many pages share one statement', async () => {
     const reader = new ItemTotalsReader(db, clock);
     const ids = Array.from({ length: 60 }, () => newContentId());
     const pages = Array.from({ length: 200 }, (_, page) => ids.slice(page % 40, (page % 40) + 20));

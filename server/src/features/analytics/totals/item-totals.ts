@@ -50,7 +50,7 @@ export class ItemTotalsReader {
   /**
    * The totals of items, in order. An item's object stays the same until a number changes.
    *
-   * @throws if the database is down and some totals are not known from a moment ago
+   * @throws if the database is down and some totals have not been read recently
    */
   async read(organizationId: OrganizationId, contentIds: readonly string[]): Promise<ItemTotals[]> {
     const organization = this.#organization(organizationId);

@@ -9,7 +9,7 @@ import { readFeedChanges, type FeedItemRow } from './feed-items.ts';
 const { db, connection } = await openTestDatabase();
 const organizationId = 'org_own';
 const others = 20_000;
-/** The index of changes, the rows found there, their carousel and its videos. */
+/** Enough for the index of changes, the rows found there, their carousel, and its videos. */
 const maxPages = 60;
 
 await sql`

@@ -192,7 +192,7 @@ type CarouselRow = FeedItemRow & { videos: number; since: Date | null; until: Da
 /**
  * Video carousels with their membership. A carousel is in the feed while one of its videos is: from
  * the first one's publication until the last one's expiry. The reader of a page omits videos that
- * are not due at that moment.
+ * are not due at that time.
  */
 async function readVideoCarousels(db: Db, condition: RawBuilder<unknown>): Promise<FeedItemRow[]> {
   const { rows } = await sql<CarouselRow>`

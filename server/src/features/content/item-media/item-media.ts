@@ -1,6 +1,6 @@
 /**
- * The media of an item: where its bytes come from, its way to `ready`, and what plays. This file is
- * the interface for features that bring, process or serve media. States and transitions are in
+ * The media of an item: where its bytes come from, how it becomes `ready`, and what plays. This is
+ * the interface for features that receive, process or serve media. States and transitions are in
  * `transitions.ts`.
  */
 export { coverOf, makeCover, requirePicture, setThumbnailTime } from './cover.ts';

@@ -9,7 +9,7 @@
  *   A `processing` item may already play, from a folder that grows (`markPlayable`).
  *   archived: see `archive.ts`.
  *
- * Changes of metadata and of `publishStatus` by clients are in `change-parts.ts`.
+ * Changes that clients make to metadata and `publishStatus` are in `change-parts.ts`.
  */
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/database.ts';
@@ -58,7 +58,7 @@ export async function markPlayable(
   return numUpdatedRows === 1n;
 }
 
-/** Progress is not a change of the item: neither `updatedAt` nor the ETag changes. */
+/** Progress is not a change to the item: neither `updatedAt` nor the ETag changes. */
 export async function recordProgress(
   tx: Tx,
   organizationId: string,

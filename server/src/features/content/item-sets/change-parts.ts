@@ -15,7 +15,7 @@ import { sql, type RawBuilder } from 'kysely';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { ItemChange } from './item-change.ts';
 
-/** Why a change of an item is rejected. */
+/** Why a change to an item is rejected. */
 export type ChangeProblem = 'NOT_FOUND' | 'VALIDATION_ERROR' | 'CONTENT_NOT_READY';
 
 export const noSuchItemMessage = 'There is no content item with this id.';

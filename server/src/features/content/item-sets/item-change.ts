@@ -1,5 +1,5 @@
 /**
- * A change of an item, in the JSON form that the statements of `change-parts.ts` read. Absent keys
+ * A change to an item, in the JSON form that the statements of `change-parts.ts` read. Absent keys
  * leave the item unchanged. PATCH changes one item; bulk operations and jobs change many.
  *
  * Rules that need no row are checked here. Rules that need one (the item exists, only a ready item

@@ -164,7 +164,7 @@ async function countBlocksWith(userId: string): Promise<number> {
 }
 
 describe('DELETE /v1/users/{userId}/data', () => {
-  test('erases what a viewer has sent, tells how far it is, and forgets the id', async () => {
+  test('erases what a viewer has sent, reports its progress, and forgets the id', async () => {
     const service = await startService({ REELFEED_ROLES: 'api,worker' });
     const stored = await openStoredEvents(service);
     const { id } = await createItem(service);

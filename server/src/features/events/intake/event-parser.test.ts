@@ -54,7 +54,7 @@ const refusedField = (fields: object, given: Partial<EventSource> = {}) =>
   refusal({ event: 'like', contentId, ...fields }, given)[1];
 
 describe('an event', () => {
-  test('is kept with its ids, its moment and what the request tells', () => {
+  test('is stored with its ids, its time and what is known from the request', () => {
     const at = '2026-11-01T11:00:00.000Z';
     const fields = { eventId: 'e', deviceId: 'd', sessionId: 's', userId: 'u', appVersion: '1.2' };
     const logged = accepted({ ...fields, timestamp: at, data: { any: 1 } }, { isBot: true });
@@ -68,7 +68,7 @@ describe('an event', () => {
     });
   });
 
-  test('counts for its user where signatures are not required, and else only when signed', () => {
+  test('counts for its user where signatures are not required, otherwise only when signed', () => {
     const signed = { isRequired: true, check: () => 'signed' as const };
     const unsigned = { isRequired: true, check: () => 'missing' as const };
     const optional = { isRequired: false, check: () => 'missing' as const };
@@ -87,7 +87,7 @@ describe('an event', () => {
     assert.equal('crowd' in accepted({ deviceId: 'd' }), false);
   });
 
-  test('says its country and device itself, or else the request does', () => {
+  test('takes country and device from its own fields, otherwise from the request', () => {
     const request = { country: 'FR', device: 'web' as const };
     const of = (fields: object) => {
       const { country, device } = accepted(fields, request);
@@ -145,7 +145,7 @@ describe('an event', () => {
   });
 });
 
-describe('the moment of an event', () => {
+describe('the time of an event', () => {
   const told = (ms: number, clockOffsetMs = 0) =>
     parse({ timestamp: new Date(ms).toISOString() }, { clockOffsetMs });
   test('is now without a timestamp or beyond five minutes ahead, and refused after a day', () => {
@@ -344,7 +344,7 @@ test('whatever is sent, the answer is an event, a refusal with a reason, or unde
   );
 });
 
-test('codes of countries are read in any case, and others are told from free text', () => {
+test('country codes are accepted in any case, and unknown codes are distinguished from free text', () => {
   assert.deepEqual(['de', 'DE', 'XX', 'DEU', 'D', 5, ['de'], null].map(readCountry), [
     'DE',
     'DE',

@@ -19,7 +19,7 @@ test('the usual form is read without the general way, with the same result', () 
     assert.equal(readUsual(text), general(text), text);
 });
 
-test('a moment of any other year, and a leap day, is read the general way', () => {
+test('a time in any other year, or on a leap day, is parsed in the general way', () => {
   const dates = fc.oneof(
     fc.date({ min: new Date('0000-01-01'), max: new Date('1970-01-01'), noInvalidDate: true }),
     fc.integer({ min: 493, max: 2_499 }).map((fourth) => new Date(Date.UTC(fourth * 4, 1, 29))),

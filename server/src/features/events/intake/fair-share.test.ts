@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { FairShare } from './fair-share.ts';
 
-/** Takes one unit at a time for each organization in turn until nothing fits any more. */
+/** Takes one unit at a time for each organization in turn until nothing more fits. */
 function fill(share: FairShare, organizations: readonly string[]): Map<string, number> {
   const held = new Map(organizations.map((id) => [id, 0]));
   for (let isFull = false; !isFull;) {

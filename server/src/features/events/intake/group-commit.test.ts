@@ -119,7 +119,7 @@ describe('a request is answered after its events are durable (1, 3)', () => {
   });
 });
 
-test('a database that does not answer is 503 after a while, for what waits as well (5)', async () => {
+test('a database that does not respond is 503 after a while, also for waiting requests (5)', async () => {
   const hang = Promise.withResolvers<void>();
   const { commit } = openCommit({
     async append(drafts) {
@@ -151,7 +151,7 @@ test('a database that does not answer is 503 after a while, for what waits as we
   assert.equal((await storedSince(start)).length, 4, 'sent again, each counts once');
 });
 
-describe('what waits is bounded (2)', () => {
+describe('waiting requests are bounded (2)', () => {
   const stuck = () => {
     const gate = Promise.withResolvers<void>();
     const opened = openCommit({
@@ -243,7 +243,7 @@ describe('when a flush fails', () => {
     assert.deepEqual(await storedSince(start), ids(sent));
   });
 
-  test('after a deadlock it is tried again', async () => {
+  test('is retried after a deadlock', async () => {
     let calls = 0;
     const { commit } = openCommit({
       append(drafts) {
@@ -256,7 +256,7 @@ describe('when a flush fails', () => {
     assert.equal(calls, 3);
   });
 
-  test('an unexpected failure is told to its requests, and the next ones are stored', async () => {
+  test('an unexpected failure is reported to its requests, and the next ones are stored', async () => {
     let isBroken = true;
     const { commit } = openCommit({
       append(drafts) {
@@ -270,7 +270,7 @@ describe('when a flush fails', () => {
   });
 });
 
-test('disposing stores all that was taken in, and takes nothing more (6)', async () => {
+test('disposing stores everything accepted, and accepts nothing more (6)', async () => {
   const start = await eventLog.end();
   const { commit } = openCommit({ limits: { flushEvents: 10 } });
   const sent = events(100);

@@ -16,7 +16,7 @@ const SentAt = Type.Optional(
   Type.String({
     format: 'date-time',
     description:
-      'When the request is sent, by the clock of the device. If it differs from the ' +
+      'When the request is sent, according to the clock of the device. If it differs from the ' +
       "service's clock by more than a minute, timestamps are corrected by the difference.",
   }),
 );
@@ -68,7 +68,7 @@ export const EventRequest = Type.Object(
       Type.String({
         minLength: 1,
         maxLength: 64,
-        description: 'App version, by which reports can be filtered.',
+        description: 'App version. Reports can be filtered by it.',
       }),
     ),
     data: Type.Optional(

@@ -23,7 +23,7 @@ test('requests are refused more and more with the age, for projections that work
   assert.equal(shareToRefuse(lag(10 * closedFromMs, false), 0), 0, 'nobody runs it, or it waits');
 });
 
-test('one that was away is left to catch up, but not to fall behind once more', () => {
+test('one that was away may catch up, but not fall behind again', () => {
   let lowest: number | undefined;
   const see = (ageMs: number, isWorking = true): number => {
     lowest = followCatchUp(lowest, lag(ageMs, isWorking));
@@ -114,7 +114,7 @@ describe('a process that takes events in', () => {
       `update event_block set received_at = received_at - interval '${seconds} seconds'`,
     );
 
-  test('refuses some, then all, by the age of what was not counted, and goes on after that', async () => {
+  test('rejects some, then all, by the age of uncounted events, and accepts events again afterwards', async () => {
     const { service, id } = await startWithSlowFollower();
     const post = () => service.call('POST', '/v1/events', { body: sampleEvent('like', id) });
     /** The status codes of twenty requests, sorted. */

@@ -138,7 +138,7 @@ test('means and variances are weighted by the shares of the periods', () => {
   );
 });
 
-test('an arm without units has no moments', () => {
+test('an arm without units has no statistical moments', () => {
   const arm = { units: 100, moments: { a_mean: 3, a_variance: 2 } };
   assert.deepEqual(postStratify<keyof typeof arm.moments>([[], [arm, arm]], isMean)[0], null);
   const empty = { ...arm, units: 0 };

@@ -44,7 +44,7 @@ const NewDestination = Closed({
   endpoint: Type.Optional(
     Type.String({
       maxLength: 500,
-      description: 'URL of an S3-compatible server: https, to a public address. Default: AWS.',
+      description: 'URL of an S3-compatible server, with https and a public address. Default: AWS.',
       examples: ['https://storage.googleapis.com'],
     }),
   ),
@@ -84,7 +84,7 @@ const Destination = Type.Object(
     every,
     compression: OneOf(compressions),
     filter: Type.Partial(ExportFilter),
-    timeZone: Type.String({ description: 'By which events are partitioned into days.' }),
+    timeZone: Type.String({ description: 'Time zone that divides events into days.' }),
     status: OneOf(['waiting', 'pushing'] as const),
     batches: Type.Integer({ description: 'Number of manifests in the bucket.' }),
     pushedRows: Type.Integer(),

@@ -7,7 +7,7 @@ import { inTransaction, type Db } from '../../../platform/database/database.ts';
 import type { OrganizationId } from '../../../platform/values/ids.ts';
 import type { CredibleCounts } from './credibility.ts';
 
-/** Older days count less than a hundredth. */
+/** Days older than this would weigh less than a hundredth, so they are ignored. */
 const days = 14;
 const halfLifeDays = 2;
 const rowsAtOnce = 5_000;
@@ -21,7 +21,7 @@ export type ItemCounts = {
 
 const today = sql`(now() at time zone 'UTC')::date`;
 const firstDay = sql`${today} - ${sql.lit(days - 1)}`;
-/** The middle of the day represents the day; stored counts are hundredths. */
+/** A day fades by the age of its middle. Stored counts are hundredths. */
 const faded = sql`0.01 * power(0.5,
   greatest(0, extract(epoch from now() at time zone 'UTC' - day)::float8 / 86400 - 0.5)
     / ${sql.lit(halfLifeDays)})`;

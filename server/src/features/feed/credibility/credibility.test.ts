@@ -41,7 +41,7 @@ describe('the weight of a viewer', () => {
     // 100 · ½ · 1/(1 + 2), and 100 · ½ · 8/(8 + 2).
     assert.deepEqual(weightsOf(dayWith(Array(2).fill(item(played)))), [17, 17]);
     assert.deepEqual(weightsOf(dayWith(Array(9).fill(item(played)))), Array(9).fill(40));
-    // In view only: 100 · ½ · 2/(2 + 2) of eight others.
+    // In view only, so the eight others count 2: 100 · ½ · 2/(2 + 2).
     assert.deepEqual(weightsOf(dayWith(Array(9).fill(item(shown)))), Array(9).fill(25));
   });
 

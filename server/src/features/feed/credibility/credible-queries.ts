@@ -122,7 +122,7 @@ export async function deleteDays(tx: Tx, gone: readonly ViewerAndDay[]): Promise
   `.execute(tx);
 }
 
-/** A change of the counts of one item on one day: columns in the order of `countColumns`. */
+/** A change to the counts of one item on one day: columns in the order of `countColumns`. */
 export type CredibleItemChange = {
   readonly organizationId: string;
   readonly day: number;

@@ -22,7 +22,7 @@ export type ViewerDay = {
   crowd: number;
   /** Whether an app's server vouched for the viewer. */
   isVouched: boolean;
-  /** The country of the viewer; of several, the largest code. '' means unknown. */
+  /** The viewer's country. If there are several, the largest code; '' means unknown. */
   country: string;
   /** By serial number of the item, or by its id while that is unknown. */
   items: Map<number, DayItem>;
@@ -50,7 +50,7 @@ export function emptyDayItem(): DayItem {
   return { flags: 0, likeMark: 0, saveMark: 0 };
 }
 
-/** The UTC day of a moment, in days since 1970. */
+/** The UTC day of a time, in days since 1970. */
 export function dayNumberOf(atMs: number): number {
   return Math.floor(atMs / dayMs);
 }

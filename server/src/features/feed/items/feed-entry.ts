@@ -62,7 +62,7 @@ export function isDue(entry: EntryFields, nowMs: number): boolean {
 /** The current or former position of an entry in the order of freshness. */
 export type OrderPlace = Pick<EntryFields, 'freshSinceMs' | 'serialNumber'>;
 
-/** Newest first; of two in the same millisecond, the one created later. */
+/** Newest first. Within a millisecond, the item created later comes first. */
 export function byFreshness(a: OrderPlace, b: OrderPlace): number {
   return b.freshSinceMs - a.freshSinceMs || b.serialNumber - a.serialNumber;
 }

@@ -28,7 +28,7 @@ function randomItem(serialNumber: number, revision: number): IndexedItem {
   });
 }
 
-/** The expected order of an index with these items by facet and value, in the simplest way. */
+/** The numbers that a list of the index should contain, computed in the simplest way. */
 function expected(items: Iterable<IndexedItem>, fits: (one: IndexedItem) => boolean): number[] {
   return [...items]
     .filter(fits)

@@ -41,7 +41,7 @@ export class OrganizationIndex {
     for (const item of items) this.#set(item);
   }
 
-  /** Changes with each change of an item. */
+  /** Changes whenever an item changes. */
   get version(): number {
     return this.#version;
   }

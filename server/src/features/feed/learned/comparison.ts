@@ -19,7 +19,7 @@ export type ModelComparison = {
   readonly pages: number;
   readonly weights: number;
   readonly learned: number;
-  /** 95 % interval of the mean difference per page. */
+  /** 95 % confidence interval of the mean difference per page. */
   readonly interval: readonly [low: number, high: number];
 };
 

@@ -14,7 +14,7 @@ export type StoredTraining = {
   readonly model: WatchModel | null;
 };
 
-/** Training takes at most one part in this many of the time. */
+/** Training takes at most 1/n of the time, where n is this number. */
 const restShare = 50;
 
 /** Organizations with viewer activity since their last training, if that was long enough ago. */

@@ -14,7 +14,7 @@ export type Look = { readonly position: number; readonly isLookedAt: boolean };
 
 /** All places from here on share one propensity, because few sessions get this far. */
 export const placesTold = 30;
-/** Prior for each place, in looks at the overall rate. */
+/** Weight of the prior for each place, in looks; its mean is the overall rate. */
 const priorLooks = 40;
 /** Clips weights at the inverse of this, as is usual, so that no single sample dominates. */
 export const leastPropensity = 0.1;

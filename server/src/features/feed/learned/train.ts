@@ -16,7 +16,7 @@ import { fitLogistic, type TrainingSample } from './logistic.ts';
 import { tableRowOf, propensitiesOf } from './propensity.ts';
 import type { Impression } from './replay.ts';
 
-/** At the start of a log, nothing is known about anyone. */
+/** The start of a log is skipped, because nothing is known about anyone yet. */
 const warmUpShare = 0.1;
 const heldOutShare = 0.25;
 export const leastSamples = 2_000;

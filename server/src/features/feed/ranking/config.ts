@@ -1,7 +1,7 @@
 /** An organization's ranking settings. */
 import { baseWeights, mergeWeights, problemOfWeights, type Weights } from './weights.ts';
 
-/** The basis of scores: the weighted signals, or expected watching. */
+/** The basis of scores: the weighted signals, or predicted watch time. */
 export const objectives = ['weights', 'learned'] as const;
 export type Objective = (typeof objectives)[number];
 

@@ -35,7 +35,7 @@ export function matchesRule(entry: FeedEntry, match: RuleMatch): boolean {
   );
 }
 
-/** The rules in effect at a given time. Of several rules of one type, older ones come first. */
+/** The rules in effect at a given time. Older rules of the same type come first. */
 export class EditorialRules {
   readonly #active: readonly EditorialRule[];
   readonly #excluded: readonly RuleMatch[];

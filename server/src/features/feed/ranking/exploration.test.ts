@@ -78,7 +78,7 @@ test('an encountered item is drawn around its own rate, more closely the more vi
   for (const [shown, reactions, counted] of [
     [60, 30, 30],
     [600, 60, 60],
-    // Reactions are clamped to the range from zero to the number of showings.
+    // Reactions are clamped to between zero and the number of times the item was shown.
     [60, 90, 60],
     [60, -5, 0],
   ] as const) {

@@ -47,7 +47,7 @@ export type Factors = {
 };
 
 const sweeps = 8;
-/** The iteration for noise: its directions are about equally strong, so a few suffice. */
+/** Noise has directions of about equal strength, so a few iterations suffice to measure it. */
 const chanceSweeps = 5;
 const chanceDirections = 4;
 /** Noise is estimated from one draw; another could be this much stronger. */

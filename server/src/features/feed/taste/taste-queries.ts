@@ -11,7 +11,7 @@ export type DueFit = {
   readonly watchedUntil: Date | null;
 };
 
-/** Fits take at most one part in this many of the time. */
+/** Fits take at most 1/n of the time, where n is this number. */
 const restShare = 20;
 
 /**

@@ -152,7 +152,7 @@ export function likingOf({ flags, likeMark, saveMark, refused }: Encounter): num
   return (flags & leftAtOnce) !== 0 ? -0.7 : -0.4;
 }
 
-/** Keeps the latest time and its country; of two at the same time, the larger country code. */
+/** Keeps the latest time and its country; on a tie, the larger country code. */
 function addMoment(encounter: Encounter, second: number, country: string): void {
   if (second > encounter.second) {
     encounter.second = second;
@@ -271,8 +271,8 @@ export const maxEncounters = 2_000;
 const maxRefused = 500;
 
 /**
- * The latest encounters, plus the latest of those with rejected items. Of several in the same
- * second, those with the highest serial numbers.
+ * The latest encounters, plus the latest of those with rejected items. Within a second, higher
+ * serial numbers count as later.
  */
 export function latestEncounters(encounters: Encounters): (readonly [number, Encounter])[] {
   const all = [...encounters].toSorted(

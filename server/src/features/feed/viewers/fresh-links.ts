@@ -8,7 +8,7 @@ export class FreshLinks {
   readonly #devices = new Map<string, Set<string>>();
 
   /**
-   * Records that an event named both. The earlier of two users keeps the device.
+   * Records that an event named both. If two users share a device, the earlier one keeps it.
    *
    * @returns whether the link is new
    */

@@ -59,7 +59,7 @@ export type OldSegment = {
   readonly sizeBytes: number;
 };
 
-/** Adds the segments of a recording whose files are gone, unless they exist. */
+/** Adds rows for the segments of a recording whose segment files are gone, unless they exist. */
 export async function insertOldSegments(
   tx: Tx,
   { organizationId, liveStreamId }: LiveStreamKey,

@@ -30,7 +30,7 @@ export function addClipRoutes(app: HttpApp, parts: ClipRouteParts): void {
         operationId: 'createLiveClips',
         summary: 'Create up to 20 clips of a live stream',
         description:
-          'Works while the stream is live and with its recording. The items are created immediately and processed like ' +
+          'Works both while the stream is live and from its recording. The items are created immediately and processed like ' +
           'uploads. A clip with an invalid value fails individually.',
         tags: ['Live streams'],
         params: IdParams,

@@ -43,7 +43,7 @@ export const ClipResults = Type.Object({
       item: Type.Optional(ContentItem),
       error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
     }),
-    { description: 'Results in the order of the request.' },
+    { description: 'Results, in the order of the requested clips.' },
   ),
   totalCreated: Type.Integer(),
   totalFailed: Type.Integer(),

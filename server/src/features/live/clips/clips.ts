@@ -4,7 +4,7 @@
  *   (request) → pending → source stored, processing enqueued
  *                      └→ error, with content.errored
  *
- * 1. The item and its job are in one transaction, so an accepted clip survives a kill.
+ * 1. The item and its job are in one transaction, so an accepted clip survives a crash.
  * 2. Times count from the broadcast's first picture, without gaps between publishers, as in the
  *    recording.
  */

@@ -34,13 +34,13 @@ test('a segment is there once the next one is open, a part once it is', () => {
   assert.deepEqual([reached(10), reached(11)], [false, false]);
   assert.deepEqual([reached(10, 0), reached(10, 1), reached(10, 2)], [true, true, false]);
   assert.equal(reached(9, 3), true);
-  // A part behind the last one is the first of the next segment.
+  // A part after the last one is the first of the next segment.
   assert.equal(reached(9, 4), true);
   assert.equal(reached(9, 4, { ...edge, openParts: 0 }), false);
   assert.equal(reached(9, 4, { ...edge, openParts: 0, lastParts: 0 }), true, 'it has no parts');
 });
 
-test('what is reached stays reached as the edge moves on', () => {
+test('a reached position stays reached as the edge advances', () => {
   const places = fc.record({ segment: fc.nat(6), part: fc.option(fc.nat(4)) });
   fc.assert(
     fc.property(places, fc.nat(6), fc.nat(3), ({ segment, part }, openSegment, openParts) => {

@@ -266,7 +266,7 @@ export class FollowedStream {
     this.#segments = all.filter(({ number }) => number >= first);
   }
 
-  /** Parts of segments beyond the state's count come with the next read. */
+  /** Leaves parts of segments beyond the state's count to the next read. */
   async #readParts({ segmentCount }: EdgeState): Promise<EdgePart[]> {
     const latest = Math.max(-1, ...this.#parts.keys());
     const number = this.#parts.get(latest)?.at(-1)?.number ?? -1;

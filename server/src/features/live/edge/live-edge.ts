@@ -165,7 +165,7 @@ export class LiveEdge implements FileHandler {
       .send(bytes);
   }
 
-  /** Returns null if the item has no segments, or if the database is away before they are known. */
+  /** Returns null if the item has no segments, or if the database fails before they are known. */
   async #follow(playbackId: string): Promise<FollowedStream | null> {
     const following = this.#streams.get(playbackId) ?? this.#begin(playbackId);
     const stream = await following;

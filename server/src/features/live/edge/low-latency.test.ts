@@ -35,7 +35,7 @@ test('a request waits until its segment or part is there', () => {
   assert.equal(isReached(asked(6, 4), { ...nothing, lastParts: 0 }), true);
 });
 
-test('what is too far ahead, and what is no number, is refused', () => {
+test('positions too far ahead, and values that are not numbers, are rejected', () => {
   const refused = (run: () => void) => assert.throws(run, (error) => error instanceof ApiError);
   refuseFarAhead(asked(8, 0), edge);
   refuseFarAhead(asked(7, 8), edge);
@@ -148,7 +148,7 @@ test('a rung can be waited for, keeps the rules, and reports how far the others 
   }
 });
 
-test('what is stored of a rung can not be waited for', () => {
+test('the playlist of a stored rung offers no waiting for parts', () => {
   const isOpen = { isEnded: false, isWhole: false };
   const window = { segments: [], targetDurationSeconds: 2, earlierDiscontinuities: 0 };
   assert.doesNotMatch(rungPlaylist({ ...window, ...isOpen }), /SERVER-CONTROL|REPORT/);

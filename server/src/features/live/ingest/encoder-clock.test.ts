@@ -30,7 +30,7 @@ for (const jumpMs of [2 * hour, 30 * second, 1_100, -1_100, -2 * hour]) {
   });
 }
 
-test('pictures that are far apart are no jump while there is sound between them', () => {
+test('pictures that are far apart are not a jump while there is sound between them', () => {
   const clock = new EncoderClock(0, 0);
   clock.timeOf('video', 0);
   for (let ms = 0; ms < 4_000; ms += 20) clock.timeOf('audio', ms);

@@ -123,7 +123,7 @@ export class Ingest implements AsyncDisposable {
     await Promise.all(open.map(({ port, listen }) => this.#listen({ port, host }, signal, listen)));
   }
 
-  /** Retries a port that another program uses until the signal aborts. */
+  /** Until the signal aborts, retries a port that is in use by another program. */
   async #listen(
     address: Address,
     signal: AbortSignal,
@@ -138,7 +138,7 @@ export class Ingest implements AsyncDisposable {
         if (!isKnown) {
           this.#log.warn(
             { port: address.port },
-            'live ingest is unavailable: another program uses the port',
+            'live ingest is unavailable: another program is using the port',
           );
         }
         isKnown = true;

@@ -163,8 +163,8 @@ export class SegmentBuilder {
     const told = Math.round((atMs * audio.sampleRate) / 1_000);
     const counted = this.#nextSound ?? told;
     const maxDrift = maxAudioDriftSeconds * audio.sampleRate;
-    // Otherwise an encoder that sends more audio than time passes would delay it ever further behind
-    // the video.
+    // Otherwise, the audio of an encoder that sends it faster than real time would fall ever
+    // further behind the video.
     if (counted - told > maxDrift) return;
     const hasGap = told - counted > maxDrift;
     const start = hasGap ? told : counted;

@@ -98,7 +98,8 @@ test('parts lose no sample: a segment of parts holds what one without them holds
     segmenter.take(soundHeader());
     const segments: LiveSegment[] = [];
     for (let ms = 0; ms < 20_000; ms += 40) {
-      // A late picture, and key frames that are too far apart: segments are cut between them.
+      // Pictures are sometimes late, and key frames are so far apart that segments are cut between
+      // them.
       if (ms % 3_000 < 600 && ms % 3_000 > 0) continue;
       segments.push(...segmenter.take(picture(ms, ms % 5_000 === 0)));
       segments.push(...segmenter.take(sound(ms)));

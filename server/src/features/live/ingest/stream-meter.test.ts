@@ -36,7 +36,7 @@ test('rates are means over the last five seconds', () => {
   assert.deepEqual(slower.warnings, []);
 });
 
-test('headers are no pictures, and a jump of the clock is no interval of key frames', () => {
+test('headers are not pictures, and a clock jump is not a key frame interval', () => {
   const meter = new StreamMeter();
   meter.take(picture(0, { isHeader: true }));
   assert.equal(meter.read(both, 0).frameRate, 0);
@@ -46,7 +46,7 @@ test('headers are no pictures, and a jump of the clock is no interval of key fra
   assert.deepEqual(meter.read(both, 0).warnings, ['KEY_FRAMES_FAR_APART']);
 });
 
-test('a line that is too slow is told once five seconds say so', () => {
+test('a connection that is too slow is reported after five seconds', () => {
   const [slow, enough] = [new StreamMeter(), new StreamMeter()];
   for (let number = 0; number < 5; number += 1) {
     const { warnings } = second(slow, number, 0.7);
@@ -55,7 +55,7 @@ test('a line that is too slow is told once five seconds say so', () => {
   }
 });
 
-test('what is missing, jumps or was dropped is told', () => {
+test('missing media, clock jumps and dropped renditions are reported', () => {
   const meter = new StreamMeter();
   assert.deepEqual(meter.read(soundOnly, 0).warnings, ['NO_PICTURE']);
   assert.deepEqual(meter.read(pictureOnly, 2).warnings, ['CLOCK_JUMPED', 'NO_SOUND']);

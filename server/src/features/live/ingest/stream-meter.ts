@@ -24,7 +24,7 @@ export type HealthWarning = keyof typeof healthWarnings;
 export type StreamHealth = {
   /** Bits per second of audio and video over the last five seconds. */
   readonly bitrate: number;
-  /** Pictures per second over the last five seconds. */
+  /** Frames per second over the last five seconds. */
   readonly frameRate: number;
   readonly keyFrameInterval: number | null;
   readonly clockJumps: number;

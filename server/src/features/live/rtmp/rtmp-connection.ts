@@ -35,7 +35,7 @@ export type RtmpPublication = {
 export type RtmpRefusal = 'unknown' | 'ended' | 'full';
 
 export type PublisherConnection = {
-  /** Ends the connection. Media that was received is still handed on. */
+  /** Ends the connection. Media that was already received is still passed on. */
   close(): void;
 };
 
@@ -90,7 +90,7 @@ export class RtmpConnection implements PublisherConnection {
     return this.#handshake === null;
   }
 
-  /** Serves the connection to its end; call once. */
+  /** Serves the connection until it ends; call once. */
   run(): void {
     void this.#run();
   }

@@ -2,7 +2,7 @@
  * Listens for publishers, and keeps unauthenticated connections from shutting them out.
  *
  *   accepted ──▶ waiting ── right key ──▶ publishing ──▶ closed
- *                   ├── wrong key ──▶ refused, told after a while ──▶ closed
+ *                   ├── wrong key ──▶ refused, answered after a delay ──▶ closed
  *                   └── replaced by a newcomer ──▶ closed
  *
  * 1. Only the number of connections without a valid key, which are cheap, is limited. At the limit,

@@ -90,7 +90,7 @@ test('a server gets the headers and all from a key frame on, with times from 0',
   assert.ok((taken[1]?.timestamp ?? 1_000) <= 33);
 });
 
-test('a server that takes nothing costs some megabytes, then fails, and is tried again', async () => {
+test('a server that accepts nothing costs a few megabytes, then fails, and is retried', async () => {
   let publishers = 0;
   const server = await startTarget(() => {
     publishers += 1;
@@ -127,7 +127,7 @@ test('a server that takes nothing costs some megabytes, then fails, and is tried
   assert.ok(longestMs < 500, `taking ten messages took ${longestMs} ms`);
 });
 
-test('a server that refuses says why', async () => {
+test('the reason of a rejecting server is reported', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     const publish = async () => 'unknown' as const;

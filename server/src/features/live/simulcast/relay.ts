@@ -1,7 +1,7 @@
 /**
  * Forwards a broadcast to one server.
  *
- *   connecting ── published ──▶ sending ── closed, or takes nothing ──▶ failed ── a while ──▶ connecting
+ *   connecting ── published ──▶ sending ── closed, or stalled ──▶ failed ── pause ──▶ connecting
  *
  * 1. Ingest never waits for it: what the server does not accept in time is dropped up to the next
  *    key frame.

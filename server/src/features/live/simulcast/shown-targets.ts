@@ -1,4 +1,4 @@
-/** A stream's simulcast targets as shown, without their keys. */
+/** A stream's simulcast targets as the API returns them, without their keys. */
 import { sql } from 'kysely';
 import type { TargetStatus } from '../tables.ts';
 

@@ -22,7 +22,7 @@ export function addTargetRoutes(app: HttpApp, parts: LiveRouteParts): void {
         operationId: 'addSimulcastTarget',
         summary: 'Add a simulcast target to a live stream',
         description:
-          'The stream is relayed by RTMP as sent by the encoder, starting at the next key frame. A stream can have at most five targets.',
+          'The stream is relayed over RTMP as sent by the encoder, starting at the next key frame. A stream can have at most five targets.',
         tags,
         params: IdParams,
         body: NewSimulcastTarget,

@@ -56,7 +56,7 @@ export async function addTarget(
   const stream = await lockStream(tx, key);
   if (stream?.status === 'ended') {
     throw new ApiError('CONFLICT', {
-      message: 'This stream has ended, so it cannot have new targets.',
+      message: 'This stream has ended, so targets can no longer be added.',
     });
   }
   if ((await countTargets(tx, key)) >= maxTargets) {

@@ -1,4 +1,4 @@
-/** The rules of SRT that matter to a receiver: handshakes, the order of packets, and what is lost. */
+/** Tests the rules of SRT that matter to a receiver: handshakes, packet order, and packet loss. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { randomFrom } from '../../../../test/live/parsers.ts';
@@ -114,7 +114,7 @@ test('whatever the order and the losses, packets come once and in order, late on
   }
 });
 
-test('what is missing is named, and what the sender gives up is not waited for', () => {
+test('missing packets are named, and those the sender gives up are not waited for', () => {
   const packets = new Reordering(10, 1_000);
   assert.equal(packets.take(10, Buffer.of(10), 0), null);
   assert.deepEqual(packets.take(13, Buffer.of(13), 0), { first: 11, last: 12 });

@@ -1,4 +1,4 @@
-/** Proves who counts as a viewer of a live stream, and when a viewer's row goes. */
+/** Proves who counts as a viewer of a live stream, and when a viewer's row is deleted. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, test } from 'node:test';

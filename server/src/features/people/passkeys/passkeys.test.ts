@@ -153,7 +153,7 @@ test('a counter that goes back or stays is refused', async () => {
   assert.equal(await signIn(authenticator), 'in');
 });
 
-test('a credential of another account opens nothing, and cannot be taken over', async () => {
+test('a credential of another account gives no access, and cannot be taken over', async () => {
   const [owner, thief] = [
     await createPerson(service, 'owner'),
     await createPerson(service, 'viewer'),
@@ -177,7 +177,7 @@ test('a credential of another account opens nothing, and cannot be taken over', 
   assert.equal(removed.status, 404);
 });
 
-test('a passkey is made in the session that has begun it, once, after the password', async () => {
+test('a passkey is created in the session that started it, once, after the password', async () => {
   const [person, other] = [
     await createPerson(service, 'viewer'),
     await createPerson(service, 'viewer'),
@@ -273,7 +273,7 @@ test('the operator removes the passkeys of somebody on the command line, and the
   assert.deepEqual([last.action, last.actor.type], ['removePasskey', 'command_line']);
 });
 
-test('the owner of a removed account signs in no more', async () => {
+test('the owner of a removed account can no longer sign in', async () => {
   const person = await createPerson(service, 'viewer');
   const { authenticator } = await register(person);
   const { body } = await person.call('GET', '/console/account');

@@ -7,7 +7,7 @@ import { clientId, clientSecret, startProvider } from '../../../../test/people/o
 
 const provider = await startProvider();
 const port = await freePort();
-// Different host names make the provider another site, as in production.
+// With different host names, the provider is a different site, as in production.
 const publicUrl = `http://localhost:${port}`;
 provider.redirectUris.push(`${publicUrl}/console/account/oidc/callback`);
 await startService({

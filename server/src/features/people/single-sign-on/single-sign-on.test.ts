@@ -116,7 +116,7 @@ test('control characters in a name are left out', async () => {
   assert.equal(name, 'Ada  Lovelace');
 });
 
-test('each refusal has its code, and nothing is made', async () => {
+test('each rejection has its code, and nothing is created', async () => {
   const cases: [string, ReturnType<typeof known>][] = [
     ['SINGLE_SIGN_ON_ROLE', known(['strangers'])],
     ['SINGLE_SIGN_ON_ROLE', known([], { groups: undefined })],
@@ -214,7 +214,7 @@ test('new keys of the provider are known at once, also between the way there and
   assert.equal((await comeBack(service, back, cookie)).refused, null);
 });
 
-test('a sign-in that a process has begun goes on after it is gone', async () => {
+test('a sign-in that one process started continues after the process is gone', async () => {
   const { subject } = known();
   const first = await startService(mapped, { beside: service });
   const { url, cookie } = await begin(first);
@@ -223,7 +223,7 @@ test('a sign-in that a process has begun goes on after it is gone', async () => 
   assert.equal((await comeBack(second, back, cookie)).refused, null);
 });
 
-test('an account of the address is linked, and what was set up under it before is over', async () => {
+test('an account with the address is linked, and its earlier credentials no longer work', async () => {
   const member = await createPerson(service, 'editor');
   await query(
     service,
@@ -281,7 +281,7 @@ test('an invitation is accepted by the first sign-in; a domain may have its own 
   assert.deepEqual([account.organizationId, account.role], [organizationId, 'owner']);
 });
 
-test('with single sign-on alone, passwords open nothing', async () => {
+test('with single sign-on only, passwords give no access', async () => {
   const member = await createPerson(service, 'viewer');
   const email = 'invited-only@example.com';
   const token = await inviteBy(service, email, 'viewer');
@@ -307,7 +307,7 @@ test('with single sign-on alone, passwords open nothing', async () => {
   assert.equal(accepted.status, 200);
 });
 
-test('settings that do not go together are refused at the start, by their names', async () => {
+test('incompatible settings are rejected by name at startup', async () => {
   const start = (more: Record<string, string>) => startService({ ...env, ...more });
   await assert.rejects(start({ REELFEED_OIDC_CLIENT_ID: '' }), /REELFEED_OIDC_CLIENT_ID/);
   await assert.rejects(start({ REELFEED_OIDC_ROLES: 'a=viewer' }), /REELFEED_OIDC_DOMAINS/);

@@ -75,7 +75,7 @@ export const deliveryDetailsSchema = (kinds: readonly WebhookEventKind[]) =>
         statusCode: Nullable(Type.Integer()),
         error: Nullable(
           Type.String({
-            description: 'Class of the failure as in `lastError`; null for a success.',
+            description: 'Class of the failure, as in `lastError`; null if the attempt succeeded.',
           }),
         ),
         response: Nullable(Type.String()),

@@ -1,6 +1,6 @@
 /**
  * Test sends: example data, sent immediately and only once. Nothing is stored until the send has
- * ended, so that a test interrupted by a kill is not sent later.
+ * ended, so that a test interrupted by a crash is not sent later.
  */
 import { randomUUID } from 'node:crypto';
 import { inTransaction, type Db, type Tx } from '../../../platform/database/database.ts';

@@ -6,7 +6,7 @@
  *    what any process can do after a change, no matter which process made it and whether the others
  *    were notified: a query that starts after the commit sees the change.
  * 2. In the process that makes a change, `note` is called after the commit and before the response.
- *    From then on, states read before that moment are no longer used.
+ *    From then on, states read before then are no longer used.
  * 3. If other processes send as well, the response waits until every state read before the commit
  *    has expired. After the response, no process therefore starts a request under the old state.
  */

@@ -19,7 +19,7 @@ const Url = Type.String({
   minLength: 1,
   maxLength: 2048,
   description:
-    'Where events are sent: https, to a public address. Other destinations use their own schemes.',
+    'URL to which events are sent. It must use https and have a public address; other destinations have their own schemes.',
   examples: ['https://example.com/hooks/reelfeed'],
 });
 

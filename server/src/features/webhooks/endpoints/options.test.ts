@@ -54,7 +54,7 @@ test('a new webhook has the defaults, and null brings them back', async () => {
   await remove(made.id);
 });
 
-test('wrong options are refused by name', async () => {
+test('invalid options are rejected by name', async () => {
   const cases: [string, object][] = [
     ['retrySchedule', { retrySchedule: [] }],
     ['retrySchedule', { retrySchedule: [5, 10] }],
@@ -86,7 +86,7 @@ test('wrong options are refused by name', async () => {
   }
 });
 
-test('a schedule of its own decides how often and when a webhook is tried', async () => {
+test('a custom schedule decides how often and when a webhook is tried', async () => {
   const made = await create('schedule', { retrySchedule: [0, 0, 0] });
   answer = () => 500;
   await service.cause('Refused');
@@ -98,7 +98,7 @@ test('a schedule of its own decides how often and when a webhook is tried', asyn
   await remove(made.id);
 });
 
-test('a time-out of its own ends an attempt', async () => {
+test('a custom timeout ends an attempt', async () => {
   const made = await create('timeout', { timeout: 1 });
   answer = () => () => undefined;
   await service.cause('Unanswered');

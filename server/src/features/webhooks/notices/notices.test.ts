@@ -91,7 +91,7 @@ test('a mail server with TLS and a password, and one that is refused', async () 
   await assert.rejects(async () => open('user%40example.com:guess')?.(mail), /Invalid login/);
 });
 
-test('nobody can be told without a mail server', async () => {
+test('nobody can be notified without a mail server', async () => {
   const without = await startWebhookService({ REELFEED_EGRESS_ALLOW: receiver.allow });
   const body = { url: receiver.url, events: ['*'], notify: ['a@example.com'] };
   const answer = await without.call('POST', '/v1/webhooks', { body });

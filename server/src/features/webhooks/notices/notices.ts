@@ -1,6 +1,6 @@
 /**
  * Mail notices: one when a webhook has been failing for a while, and one when it is disabled for
- * that reason. Each is a job that is enqueued in the same transaction as its cause, so a kill does
+ * that reason. Each is a job that is enqueued in the same transaction as its cause, so a crash does
  * not lose it.
  */
 import { Type } from 'typebox';

@@ -12,7 +12,7 @@ const catalogue = createCatalogue(extensionsOf(features.list));
 const kinds = (...names: string[]) =>
   new Map([...catalogue.declared].filter(([kind]) => names.includes(kind)));
 
-test('each condition holds for what it says and for nothing else', () => {
+test('each condition matches what it states and nothing else', () => {
   const data = {
     title: 'News: today',
     duration: 60,
@@ -49,7 +49,7 @@ test('each condition holds for what it says and for nothing else', () => {
   }
 });
 
-test('the catalogue tells which kinds can never pass', () => {
+test('the catalogue shows which kinds can never pass', () => {
   const both = kinds('content.ready', 'content.errored');
   assert.deepEqual(kindsThatNeverPass({ title: { prefix: 'x' } }, both), []);
   assert.deepEqual(kindsThatNeverPass({ duration: { gt: 5 } }, both), ['content.errored']);
@@ -75,7 +75,7 @@ test('the catalogue tells which kinds can never pass', () => {
   }
 });
 
-test('a refusal names the condition that no kind meets, or the filter if several together do it', () => {
+test('a rejection names the condition that no kind meets, or the filter if several conditions together exclude all', () => {
   const refused = (filter: WebhookFilter, ...names: string[]) => {
     try {
       kindsThatNeverPass(filter, kinds(...names));
@@ -146,7 +146,7 @@ test('a condition holds for a value as its parts say, each by itself', () => {
   );
 });
 
-test('what passes for an example of a kind is never said to be impossible', () => {
+test('a filter that matches an example of a kind is never called impossible', () => {
   const data = Type.Object({
     text: Type.String(),
     count: Type.Integer(),

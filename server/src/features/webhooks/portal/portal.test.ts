@@ -83,7 +83,7 @@ test('a link shows the webhooks of its customer and of no other', async () => {
   for (const { id } of [mine, other, own]) await service.call('DELETE', `/v1/webhooks/${id}`);
 });
 
-test('a token that is changed, expired or of another kind opens nothing', async () => {
+test('a changed or expired token, or one of another kind, gives no access', async () => {
   const { token, id } = await linkFor('acme');
   const changed = `${token.slice(0, -2)}${token.endsWith('AA') ? 'BB' : 'AA'}`;
   const { token: expired, id: expiredId } = await linkFor('acme');
@@ -139,7 +139,7 @@ test('links are listed without their tokens, and revoked at once', async () => {
   assert.ok(!audit.text.includes(first.token));
 });
 
-test('what a visitor does is done and recorded', async () => {
+test('actions of a visitor take effect and are recorded', async () => {
   const webhook = await create('acme');
   const { token } = await linkFor('acme');
   isBroken = true;
@@ -198,7 +198,7 @@ async function startFrame(port: number, portal: string): Promise<string> {
 
 const isUnharmed = (page: Page) => page.evaluate(() => !('reelfeedBroken' in globalThis));
 
-test('the page shows hostile texts as texts, and works', options, async () => {
+test('the page shows hostile texts as plain text, and works', options, async () => {
   if (browser === null) return;
   isBroken = true;
   const url = `${receiver.url}?q=${encodeURIComponent(hostileTexts.script)}`;
@@ -235,7 +235,7 @@ test('the page shows hostile texts as texts, and works', options, async () => {
   await service.call('DELETE', `/v1/webhooks/${webhook.id}`);
 });
 
-test('the page is shown in the frames of the given origins alone', options, async () => {
+test('the page is shown only in frames of the given origins', options, async () => {
   if (browser === null) return;
   const { url } = await linkFor('nobody');
   const page = await browser.newPage();

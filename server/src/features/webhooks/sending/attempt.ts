@@ -65,7 +65,7 @@ export type AttemptResult = {
   /** By the process's monotonic clock. */
   readonly startedAt: number;
   readonly endedAt: number;
-  /** Beginning of the response body; null for a success that is not a test. */
+  /** Beginning of the response body; null if the attempt succeeded and is not a test. */
   readonly response: string | null;
   readonly headers: AttemptHeaders;
   /** For the log only. */

@@ -63,7 +63,7 @@ test('what has waited longest is claimed first, and nothing twice', async () => 
   assert.deepEqual((await claim()).counts, {});
 });
 
-test('two claims at the same moment share what there is', async () => {
+test('two simultaneous claims share what is available', async () => {
   await fill({ whk_a: 400 });
   const other = randomUUID();
   await registerSender(db, other, 'other');
@@ -94,7 +94,7 @@ test('the limit is shared among the webhooks, within the allowance of each', asy
   );
 });
 
-test('webhooks that nothing is known of get one delivery each, and only so many of them', async () => {
+test('unknown webhooks get one delivery each, and only a limited number of them', async () => {
   await fill({ whk_a: 20, whk_b: 20, whk_c: 20, whk_d: 20 });
   const allowances = new Map([['whk_b', 5]]);
   const lines = { afterWebhookId: '', unknownWebhooks: 2 };
@@ -102,7 +102,7 @@ test('webhooks that nothing is known of get one delivery each, and only so many 
   assert.deepEqual(counts, { whk_a: 1, whk_b: 5, whk_c: 1 });
 });
 
-test('a line is read on from a place, and the lines of others are left alone', async () => {
+test('a line is read from a given place, and the lines of others are left alone', async () => {
   await fill({ whk_a: 30, whk_b: 5, whk_c: 5 });
   const first = await claim({ allowances: allowing(10) });
   const last = first.deliveries.findLast(({ webhookId }) => webhookId === 'whk_a');
@@ -140,7 +140,7 @@ test('a place in a line is exact to the microsecond', async () => {
   );
 });
 
-test('each webhook is described once, with the secrets whose time is not over', async () => {
+test('each webhook is described once, with its unexpired secrets', async () => {
   await fill({ whk_a: 5, whk_b: 5 });
   await sql`update webhook set previous_secrets = array['new', 'old']::bytea[],
     previous_secrets_end = array[now() + interval '1 hour', now() - interval '1 second']

@@ -23,7 +23,7 @@ test('failing webhooks open few connections at a time, with a pause behind each'
   assert.equal(connecting.untilRoomMs('slow', 36), 0);
 });
 
-test('a connection that is there within half a millisecond costs no pause', () => {
+test('a connection established within half a millisecond costs no pause', () => {
   const connecting = new Connecting();
   connecting.leave(enter(connecting, 'slow', 100), 100.4);
   assert.equal(connecting.untilRoomMs('slow', 100.4), 0);

@@ -23,7 +23,7 @@ async function failingFor(id: string, days: number): Promise<void> {
     where webhook_id = ${id}`.execute(db);
 }
 
-test('a webhook is disabled by itself after five days of failures alone, and the others are told', async () => {
+test('a webhook is disabled automatically after five days of nothing but failures, and the others are notified', async () => {
   const told = await startReceiver();
   const { allow } = told;
   // Both receivers are on loopback; the second is allowed by a separate entry.
@@ -87,7 +87,7 @@ test('410 ends a delivery at the first attempt, and counts as a failure', async 
   await cleanUp(id);
 });
 
-test('custom headers are sent, not shown, and can not replace ours', async () => {
+test('custom headers are sent, not shown, and cannot replace ours', async () => {
   const headers = { Authorization: 'Bearer of-the-gateway', 'X-Tenant': 'a' };
   const path = '/v1/webhooks';
   const body = { url: receiver.url, events: ['content.ready'], headers };

@@ -53,9 +53,9 @@ test('meanwhile long lines are read on from the last of what was claimed (2)', (
   assert.deepEqual(lines.next(5, allowing('a', 'b')), later);
 });
 
-test('of deliveries due at one moment the last is that with the largest id (2)', () => {
+test('of deliveries due at the same time, the last is the one with the largest id (2)', () => {
   const due = claimed('a', 64).map((one, n) => ({ ...one, dueAtS: n < 60 ? n : 60 }));
-  // Positions are compared by moment first: an early one has the largest id of all.
+  // Positions are compared by time first: an early one has the largest id of all.
   const all = due.map((one, n) => (n === 0 ? { ...one, deliveryId: 'dlv_9999' as const } : one));
   for (const order of [all, all.toReversed(), [...all.slice(62), ...all.slice(0, 62)]]) {
     const lines = new Lines();
@@ -65,7 +65,7 @@ test('of deliveries due at one moment the last is that with the largest id (2)',
   }
 });
 
-test('a line that gives less than it was asked for is no long one any more (2)', () => {
+test('a line that returns less than was requested is no longer a long one (2)', () => {
   const lines = new Lines();
   lines.looked(0, 3, [...claimed('a', 64), ...claimed('b', 64)]);
   const allowances = new Map([
@@ -83,14 +83,14 @@ test('a line that gives less than it was asked for is no long one any more (2)',
   assert.deepEqual(lines.next(5, allowing('a', 'b')), next);
 });
 
-test('a line that had no room at a look keeps its place (2)', () => {
+test('a line without room during a scan keeps its place (2)', () => {
   const lines = new Lines();
   lines.looked(0, 3, claimed('a', 64));
   lines.looked(33, 34, []);
   assert.deepEqual(lines.next(34, allowing('a'))?.get('a'), place(64));
 });
 
-test('webhooks that may get nothing are not looked at (2)', () => {
+test('webhooks that may get nothing are not scanned (2)', () => {
   const lines = new Lines();
   lines.looked(0, 3, []);
   assert.deepEqual(lines.next(3, new Map([['a', 0]])), new Map());

@@ -70,7 +70,7 @@ test('two senders keep the rate of one', async () => {
   assert.ok(spanMs < 45_000, `${spanMs} ms`);
 });
 
-test('after a kill another process goes on with the whole rate, and no second has more', async () => {
+test('after a crash another process continues at the full rate, and no second exceeds it', async () => {
   const { moments, webhookId } = await startLimited(20);
   const first = await startProcess();
   await fillLine(db, webhookId, 5_000);

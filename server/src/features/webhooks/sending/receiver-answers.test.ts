@@ -46,7 +46,7 @@ describe('a receiver that answers', () => {
     await db.deleteFrom('webhook').execute();
   });
 
-  test('an informational answer before the real one changes nothing', async () => {
+  test('an informational response before the real one changes nothing', async () => {
     const row = await deliverWith((_request, response) => {
       response.writeEarlyHints({ link: '</x>; rel=preload' });
       response.writeHead(200).end('fine');
@@ -65,7 +65,7 @@ describe('a receiver that answers', () => {
     });
   }
 
-  test('the first 4 KiB of what it says to a failure are kept, whatever the bytes are', async () => {
+  test('the first 4 KiB of a failed response are kept, whatever the bytes are', async () => {
     const row = await deliverWith((_request, response) => {
       response
         .writeHead(500)

@@ -74,7 +74,7 @@ describe('a receiver that breaks', () => {
     failsWith(await deliverTo(listener.url), 'connection_error');
   });
 
-  test('speaking something else than HTTP', async () => {
+  test('speaking something other than HTTP', async () => {
     const row = await deliverWith((request) => request.socket.end('SSH-2.0-OpenSSH_9.0\r\n'));
     failsWith(row, 'protocol_error');
   });
@@ -99,7 +99,7 @@ const badCertificates = [
   ['of an unknown authority', await (await createTestAuthority()).issue(['127.0.0.1'])],
 ] as const;
 
-describe('a certificate that is not good', () => {
+describe('an invalid certificate', () => {
   for (const [what, certificate] of badCertificates) {
     test(`${what}: the receiver gets no byte of the request`, async () => {
       const receiver = await startReceiver(() => 204, certificate);

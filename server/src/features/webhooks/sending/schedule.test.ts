@@ -31,7 +31,7 @@ test('each failure is followed by the next delay, the last one by none', () => {
   assert.deepEqual(last, { next: 'failed', error: 'timeout' });
 });
 
-test('an attempt by hand is the last one, whatever its number', () => {
+test('a manual attempt is the last one, whatever its number', () => {
   const decision = decideNext(answered(500), { attempt: 2, isManual: true }, schedule);
   assert.deepEqual(decision, { next: 'failed', error: 'http_500' });
 });
@@ -57,7 +57,7 @@ test('a failure without a response has one of the documented names (2)', () => {
   assert.equal(errorAfter('too_many_redirects'), 'protocol_error');
 });
 
-test('a wrong schedule is refused at the start, with what is expected', () => {
+test('an invalid schedule is rejected at startup, with what is expected', () => {
   for (const wrong of ['', ' ', '1m', '0s,', '0s,x', '0', Array(21).fill('0s').join(',')]) {
     const read = () => readConfig({ REELFEED_WEBHOOK_RETRY_SCHEDULE: wrong });
     if (wrong === '') assert.doesNotThrow(read);
@@ -90,7 +90,7 @@ test('Retry-After moves the next attempt later, up to the step after it, and nev
   assert.equal(delayOf(2, 3_600_000), 300_000, 'no step follows the last one');
 });
 
-test('Retry-After is seconds or a date, of 429 and 503 alone', () => {
+test('Retry-After is seconds or a date, and only counts for 429 and 503', () => {
   const now = Date.parse('2026-01-31T12:00:00Z');
   assert.equal(readRetryAfter(429, '120', now), 120_000);
   assert.equal(readRetryAfter(503, 'Sat, 31 Jan 2026 12:02:00 GMT', now), 120_000);

@@ -43,7 +43,7 @@ describe('several senders', () => {
     assert.equal(one.underWay() + two.underWay(), 0);
   });
 
-  test('take over from one that was killed, and repeat only what it was sending', async () => {
+  test('take over from a crashed one, and repeat only what it was sending', async () => {
     const { receiver, open } = await startHangingReceiver();
     await registerMany(receiver.url, 6);
     await causeMany(1);
@@ -80,7 +80,7 @@ describe('several senders', () => {
     child.kill('SIGKILL');
   });
 
-  test('a sender that was paused and taken for dead writes nothing over what came after', async () => {
+  test('a sender that was paused and presumed dead overwrites nothing that came later', async () => {
     const { receiver, open } = await startHangingReceiver();
     await registerMany(receiver.url, 3);
     await causeMany(1);
@@ -137,7 +137,7 @@ test('a wall clock that is set back by an hour between two attempts moves neithe
 });
 
 describe('a shutdown', () => {
-  test('waits for what ends in time, gives the rest back uncounted, and the next sender sends it', async () => {
+  test('waits for sends that end in time, releases the rest uncounted, and the next sender sends it', async () => {
     const { receiver, open } = await startHangingReceiver();
     await registerMany(receiver.url, 5);
     const sender = start({ timing: { graceMs: 600 } });
@@ -176,7 +176,7 @@ describe('a shutdown', () => {
 });
 
 describe('the database', () => {
-  test('ending all connections again and again loses and doubles nothing that was recorded', async () => {
+  test('terminating all connections repeatedly neither loses nor duplicates recorded attempts', async () => {
     const receiver = await startReceiver();
     await register(receiver.url);
     await causeMany(300);

@@ -8,13 +8,13 @@
  *                               └──────────── success | failed       (retried manually)
  *
  * 1. A delivery is a row from the commit of its event until retention drops it. No state is only in
- *    memory, so a kill at any point loses nothing.
+ *    memory, so a crash at any point loses nothing.
  * 2. At most one live sender has a delivery in `sending`: it is claimed under a row lock and
  *    reclaimed only from a sender whose heartbeat stopped (`liveness.ts`).
  * 3. The record of an attempt is fenced by the sender's id and the number of attempts. A sender
  *    that lost its claim changes nothing.
  * 4. A delivery is sent again only after a recorded failure, or if its sender ended between the
- *    send and the record. A kill therefore repeats at most the deliveries that were in `sending`.
+ *    send and the record. A crash therefore repeats at most the deliveries that were in `sending`.
  * 5. A shutdown records nothing as failed: interrupted deliveries are released, uncounted.
  * 6. At most `concurrency` sends to quick webhooks are in flight, and fixed multiples of that to
  *    others (`slots.ts`), using two database connections: one for claims, one for records.
@@ -194,7 +194,7 @@ class Sender implements DeliverySender {
       this.#hasUnknownClaims = false;
     }
     this.#giveBackWaiting('slow');
-    // Sent but unrecorded deliveries count, too, which limits the repeats after a kill.
+    // Sent but unrecorded deliveries count, too, which limits the repeats after a crash.
     const room = this.#slots.room(this.#sending.size);
     if (room.total === 0) return false;
     const claimed = await this.#claimer.claim(senderId, room);

@@ -4,7 +4,7 @@ import { silentLog } from '../../../../test/database.ts';
 import { createMetrics } from '../../../platform/metrics/metrics.ts';
 import { observeDeliveries } from './sending-metrics.ts';
 
-test('attempts are counted by outcome and class of failure; what was given back has no times', async () => {
+test('attempts are counted by outcome and class of failure; released ones have no times', async () => {
   const metrics = createMetrics(silentLog);
   const observe = observeDeliveries(metrics);
   observe({ outcome: 'success', error: null, lagMs: 20, durationMs: 300 });

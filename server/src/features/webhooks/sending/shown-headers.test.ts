@@ -25,7 +25,7 @@ test('values that give access are hidden, and so is what `hide` takes out', () =
   assert.deepEqual(response, { 'set-cookie': '[secret]', 'x-echo': 'you said …' });
 });
 
-test('a header that does not fit is left out whole, and smaller ones after it are kept', () => {
+test('a header that does not fit is left out entirely, and smaller ones after it are kept', () => {
   const { response } = shownHeaders({}, { big: 'x'.repeat(4_096), small: 'y' }, same);
   assert.deepEqual(response, { small: 'y' });
 });

@@ -111,7 +111,7 @@ test('a message names its webhook, delivery, attempt and times, and whether it i
 });
 
 describe('verifyWebhook', () => {
-  test('accepts text, bytes, headers of fetch, headers in capitals, and gives what was said', () => {
+  test('accepts text, bytes, fetch headers and capitalized headers, and returns the payload', () => {
     const headers = sign();
     const capitals = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]),
@@ -129,7 +129,7 @@ describe('verifyWebhook', () => {
     assert.ok(new Webhook(secret).verify(body, headers));
   });
 
-  test('refuses a changed body, moment, id or signature, and another secret', () => {
+  test('rejects a changed body, time, id or signature, and another secret', () => {
     const headers = sign();
     refuses(() => verifyWebhook(`${body} `, headers, secret), /signature/);
     for (const name of [
@@ -148,7 +148,7 @@ describe('verifyWebhook', () => {
     refuses(() => verifyWebhook(body, headers, newSecret()), /signature/);
   });
 
-  test('refuses what was sent too far from the current time or in the future, unless told otherwise', () => {
+  test('rejects messages from too long ago or from the future, unless configured otherwise', () => {
     for (const offsetMs of [-301_000, 301_000]) {
       const headers = sign(Date.now() + offsetMs);
       refuses(() => verifyWebhook(body, headers, secret), /too far from the current time/);
@@ -166,14 +166,14 @@ describe('verifyWebhook', () => {
     refuses(() => verifyWebhook(body, rotated, [other]), /signature/);
   });
 
-  test('a secret that can be none is a mistake of the caller', () => {
+  test('a malformed secret is an error of the caller', () => {
     for (const wrong of ['', 'secret', 'whsec_', [], [secret, '']]) {
       assert.throws(() => verifyWebhook(body, sign(), wrong), TypeError);
     }
   });
 });
 
-test('a signature by ed25519 is that of the public key that is shown', () => {
+test('an ed25519 signature matches the public key that is shown', () => {
   const text = withSigningKey(secret);
   assert.deepEqual(partsOf(secret), { secret, privateText: null });
   assert.equal(partsOf(text).secret, secret);

@@ -22,7 +22,7 @@ export type Base = {
   /** The first segment needed to restore it. */
   firstSegment: string;
   startedAt: string;
-  /** Any later moment that the log covers can be restored. */
+  /** Any later point in time that the log covers can be restored. */
   completedAt: string;
   clusterBytes: number;
 };
@@ -32,7 +32,7 @@ export type Archive = {
   timeline: number;
   /** The start of the current gapless archive. */
   since: string;
-  /** Any moment before this one can be restored. */
+  /** Any point in time before this one can be restored. */
   coveredUntil: string;
   segmentBytes: number;
 };
@@ -90,9 +90,9 @@ export async function listSegments(
 }
 
 /**
- * Removes bases and segments that are not needed to restore any moment of the last `keptMs`. Keeps
- * the newest base before that window, because moments at the start of the window are restored from
- * it.
+ * Removes bases and segments that are not needed to restore any point in time within the last
+ * `keptMs`. Keeps the newest base before that window, because the start of the window is restored
+ * from it.
  */
 export async function pruneRecovery(
   repository: Repository,

@@ -1,7 +1,7 @@
 /**
  * Restores the embedded database to a point in time from a base and the log that follows it.
- * PostgreSQL replays the log up to the last commit before that moment. The result is a cluster
- * folder that starts like any other.
+ * PostgreSQL replays the log up to the last commit before that time. The result is a cluster folder
+ * that starts like any other.
  */
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const markerName = 'recovery.unfinished';
 
 export type RecoveryPlan = { base: Base; archive: Archive; segments: readonly string[]; to: Date };
 
-/** @throws ConfigurationError saying which moments can be restored */
+/** @throws ConfigurationError saying which points in time can be restored */
 export async function planRecovery(repository: Repository, to: Date): Promise<RecoveryPlan> {
   const bases = await listBases(repository);
   const base = bases.findLast(({ completedAt }) => Date.parse(completedAt) <= to.getTime());
@@ -37,14 +37,14 @@ export async function planRecovery(repository: Repository, to: Date): Promise<Re
     const first = bases[0]?.completedAt;
     throw new ConfigurationError(
       first === undefined
-        ? 'The backups contain no database log, so no moment between them can be restored.'
-        : `The earliest moment that can be restored is ${first}. Choose a later one.`,
+        ? 'The backups contain no database log, so no point in time between them can be restored.'
+        : `The earliest time that can be restored is ${first}. Choose a later one.`,
     );
   }
   const archive = await repository.readJson<Archive>(archiveKey(base.system));
   if (archive === null || Date.parse(archive.coveredUntil) < to.getTime()) {
     const end = archive?.coveredUntil ?? base.completedAt;
-    throw new ConfigurationError(`The database log ends at ${end}. Choose an earlier moment.`);
+    throw new ConfigurationError(`The database log ends at ${end}. Choose an earlier time.`);
   }
   const segments = await listSegments(repository, base);
   const { segmentBytes } = archive;
@@ -76,7 +76,7 @@ export async function requireRecoverable(dataDirectory: string): Promise<void> {
 }
 
 /**
- * Fills the data directory with the database as of the plan's moment. Can be repeated until
+ * Fills the data directory with the database as of the plan's target time. Can be repeated until
  * `endRecovery` is called, so a restore may be interrupted at any step.
  */
 export async function recoverDatabase(

@@ -125,7 +125,7 @@ function testStream(): void {
     assert.equal(await messages(), 3);
   });
 
-  test('a block whose message was lost is unreadable, and says which', async () => {
+  test('a block whose message was lost is unreadable, and the error says which', async () => {
     const { manager, name, log } = await openLog();
     await log.append([{ organizationId: 'org_a', events: [sample()] }]);
     await manager.streams.deleteMessage(name, 1);
@@ -147,7 +147,7 @@ function testStream(): void {
     await assert.rejects(logOfAnother.read(log.start, limits), UnreadableBlockError);
   });
 
-  test('a server that is not there, and a stream that can’t be made, are explained', async () => {
+  test('an unreachable server and a stream that cannot be created are explained', async () => {
     const closed = { ...streamUrlOf('NONE'), servers: ['127.0.0.1:1'] };
     await assert.rejects(openJetStream(closed, silentLog), /at 127\.0\.0\.1:1 does not respond/);
     const wide = { ...streamUrlOf('WIDE'), replicas: 3 };

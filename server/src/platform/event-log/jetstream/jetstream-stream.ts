@@ -22,7 +22,7 @@ import type { StreamUrl } from './stream-url.ts';
 
 const connectTimeoutMs = 10_000;
 const requestTimeoutMs = 4_000;
-/** Electing a new leader takes longer. In the meantime, blocks go to the database. */
+/** Electing a new leader takes longer than this. In the meantime, blocks go to the database. */
 const publishTimeoutMs = 2_000;
 /** After a failure, nothing is published for this long. */
 const restMs = 2_000;

@@ -51,7 +51,7 @@ test('an id that differs from a UUID in one character has another key', () => {
     assert.notEqual(keyOf(`${id.slice(0, at)}0${id.slice(at + 1)}`), keyOf(id));
 });
 
-test('ids of one moment lie together: their keys share the beginning that the moment makes', () => {
+test('ids from the same time lie together: their keys share the prefix derived from the time', () => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() + 1_000 });
   const beginnings = Array.from({ length: 100 }, () => keyOf(newUuid7()).slice(0, 12));
   mock.timers.reset();

@@ -11,9 +11,9 @@ export type BlockRange = {
   /** Null to use a snapshot taken by the statement itself. */
   target: string | null;
   after: Place | null;
-  /** Skips blocks received before this moment. */
+  /** Skips blocks received before this time. */
   receivedFromMs: number;
-  /** Skips blocks received at this moment or later; null for no limit. */
+  /** Skips blocks received at this time or later; null for no limit. */
   receivedBeforeMs: number | null;
 };
 
@@ -156,7 +156,7 @@ export function isUnread(range: BlockRange, organizationId?: string): RawBuilder
 
 const maxXid = '18446744073709551615';
 
-/** The condition for the range between two snapshots and two moments. */
+/** The condition for the range between two snapshots and two times. */
 function isInRange(
   { base, receivedFromMs, receivedBeforeMs }: BlockRange,
   { writtenBy, receivedAt }: Record<'writtenBy' | 'receivedAt', RawBuilder<unknown>>,

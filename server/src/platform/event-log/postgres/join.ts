@@ -6,7 +6,7 @@
  *                    a range                          at its end
  *
  * 1. A range consists of whole transactions, all of which have ended. It is joined in one
- *    transaction: a kill leaves it unchanged, and each statement of a reader sees it either before
+ *    transaction: a crash leaves it unchanged, and each statement of a reader sees it either before
  *    or after.
  * 2. The joined blocks are at the end of their range: their `written_by` is its last transaction.
  *    Every block of the range moves there, even one that is not joined with others.

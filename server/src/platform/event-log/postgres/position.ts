@@ -25,7 +25,7 @@ export type PostgresPosition = {
   readonly target: string | null;
   /** The last block of this step that the reader has read. */
   readonly after: Place | null;
-  /** Skips blocks received before this moment, in milliseconds since the Unix epoch. */
+  /** Skips blocks received before this time, in milliseconds since the Unix epoch. */
   readonly receivedFromMs: number;
 };
 
@@ -37,7 +37,7 @@ export const startOfLog: PostgresPosition = {
   receivedFromMs: 0,
 };
 
-/** Before the blocks received at a moment or later. */
+/** The position before the first block received at or after `timeMs`. */
 export function startAt(timeMs: number): PostgresPosition {
   return { ...startOfLog, receivedFromMs: timeMs };
 }

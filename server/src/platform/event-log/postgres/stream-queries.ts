@@ -7,10 +7,10 @@ import type { StreamIdentity } from '../block-stream.ts';
 /** An arbitrary number that differs from those of other locks. */
 const garbageLock = 1_402_778_192;
 
-/** A statement after which no garbage is removed until the session ends. */
+/** A statement that prevents the removal of garbage until the session ends. */
 export const keepGarbage = `select pg_advisory_lock_shared(${garbageLock})`;
 
-/** @returns false while another session is holding the garbage */
+/** @returns false while another session prevents the removal */
 export async function lockGarbage(tx: Tx): Promise<boolean> {
   const { rows } = await sql<{ is_ours: boolean }>`
     select pg_try_advisory_xact_lock(${garbageLock}::bigint) as is_ours`.execute(tx);

@@ -39,7 +39,7 @@ export async function bindStream(db: Db, stream: BlockStream): Promise<void> {
   );
 }
 
-/** Removes recorded garbage, unless a backup holds it. */
+/** Removes recorded garbage, unless a running backup prevents it. */
 export async function removeGarbage(
   db: Db,
   stream: BlockStream,

@@ -11,7 +11,7 @@ import { withSession } from '../../database/session.ts';
 const index = 'event_block_by_organization';
 
 /**
- * Builds missing indexes, newest day first. A kill leaves an unused index that the next call
+ * Builds missing indexes, newest day first. A crash leaves an unused index that the next call
  * replaces.
  *
  * @param connection for a session without time limits: building takes as long as reading a day of

@@ -13,23 +13,23 @@ export type S3Credentials = {
 export type S3Options = {
   readonly bucket: string;
   /**
-   * Prefix of all keys, without slashes at its ends. Empty: keys are at the top level of the
+   * Prefix of all keys, without slashes at its ends. If empty, keys are at the top level of the
    * bucket.
    */
   readonly prefix: string;
-  /** Null: where the SDK finds it, such as `~/.aws/config`. */
+  /** If null, the SDK looks it up, for example in `~/.aws/config`. */
   readonly region: string | null;
-  /** The URL of a compatible server. Null: AWS. */
+  /** The URL of a compatible server. Null for AWS itself. */
   readonly endpoint: string | null;
   /** URL at which clients reach the bucket, for signed URLs, or null if they can't reach it. */
   readonly publicEndpoint: string | null;
   /** Whether URLs have the bucket in the path rather than in the host name. */
   readonly pathStyle: boolean;
-  /** Null: where the SDK finds them, such as the role of the machine. */
+  /** If null, the SDK looks them up, for example from the machine's role. */
   readonly credentials: S3Credentials | null;
 };
 
-/** Options for sending an operation: the signal that stops it. */
+/** The SDK's options for sending one operation. */
 type SendOptions = { readonly abortSignal?: AbortSignal };
 
 const connectTimeoutMs = 5_000;

@@ -1,7 +1,7 @@
 /**
  * Bytes that are stored in a bucket while they arrive, although its objects can't grow:
  *
- *   written (in a local file) → an object of its own by each flush → one object of all, from 6 MiB on
+ *   written (to a local file) → flushed (one object per flush) → joined (one object, from 6 MiB on)
  *
  * 1. The bytes of a completed flush are in the bucket; the local file may be lost at any time.
  * 2. All objects except those of the last block are large enough for a copy inside S3, so a join

@@ -2,7 +2,7 @@
  * Puts objects into a bucket. An object of several parts is a multipart upload:
  *
  *   created → parts sent → complete (the object exists in full)
- *                        └→ aborted; after a kill, by `abortUnfinished`
+ *                        └→ aborted; after a crash, by `abortUnfinished`
  *
  * 1. No part of an upload is visible before it is complete.
  * 2. At most `maxPartsInMemory` parts are in memory, over all puts of the process.

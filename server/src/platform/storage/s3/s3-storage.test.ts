@@ -67,7 +67,7 @@ test('a large file is sent in parts, and a small one in one request', async (t) 
   assert.ok((await buffer(read.stream)).equals(bytes.subarray(15 * megabyte)));
 });
 
-test('faults that pass are not seen', async (t) => {
+test('temporary faults go unnoticed', async (t) => {
   const storage = await openStorage();
   const faults: Fault['how'][] = [
     { status: 500, code: 'InternalError' },
@@ -91,7 +91,7 @@ test('faults that pass are not seen', async (t) => {
   assert.ok(read !== null && bytes.equals(await buffer(read.stream)));
 });
 
-test('a body that breaks off is read on where it broke, of the same version only', async (t) => {
+test('an interrupted body is resumed where it stopped, and only from the same version', async (t) => {
   const storage = await openStorage();
   const bytes = await putRandom(storage, t, 'key', 4 * megabyte);
   s3.fail({ operation: 'GetObject', how: 'cut body', times: 2 });
@@ -104,7 +104,7 @@ test('a body that breaks off is read on where it broke, of the same version only
   await assert.rejects(buffer(old.stream), StorageUnavailableError);
 });
 
-test('a put that fails stores nothing and leaves no parts', async (t) => {
+test('a failed put stores nothing and leaves no parts', async (t) => {
   const storage = await openStorage();
   await putBytes(storage, 'key', 'old');
   s3.fail({ operation: 'UploadPart', how: { status: 403, code: 'AccessDenied' } });
@@ -137,7 +137,7 @@ test('parts that a killed process left are aborted once they are old, and no oth
   assert.ok(read !== null && bytes.equals(await buffer(read.stream)));
 });
 
-test('a server that cannot list uploads is asked once, and that is no failure', async () => {
+test('a server that cannot list uploads is asked once, and this is not a failure', async () => {
   for (const how of [
     { status: 501, code: 'NotImplemented' },
     { status: 405, code: 'MethodNotAllowed' },
@@ -193,7 +193,7 @@ test('a signed URL works for anybody until it expires, and says what the file is
   assert.equal((await fetch(over ?? '')).status, 403);
 });
 
-test('a bucket that cannot be used is one sentence without secrets', async () => {
+test('an unusable bucket is reported in one sentence without secrets', async () => {
   const wrong = { ...s3.credentials, sessionToken: null, secretAccessKey: 'wrong-secret' };
   const cases: [Partial<S3Options>, RegExp][] = [
     [{ bucket: 'nowhere' }, /"nowhere" at http:\S+ does not exist\. Create it/],

@@ -1,7 +1,7 @@
 /** Faded counts of an item's plays and completed plays. */
 export type CompletionCounts = { readonly plays: number; readonly completions: number };
 
-/** Items of similar length: how often they are watched to the end. */
+/** How often items of similar length are watched to the end. */
 export type DurationBucket = {
   /** Completions per play over the bucket's items, or null without plays. */
   readonly mean: number | null;

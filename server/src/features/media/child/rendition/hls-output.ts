@@ -238,7 +238,7 @@ export class HlsOutput {
     const path = join(this.#folder, MEDIA_PLAYLIST);
     const written = withTargetDuration(await readFile(path, 'utf8'));
     const playlist = this.#grows ? endedPlaylist(written) : written;
-    // Written under a temporary name first, because it may be being read at this moment.
+    // Written under a temporary name first, because it may be in the middle of being read.
     await writeFile(`${path}.tmp`, playlist);
     await rename(`${path}.tmp`, path);
     const sizeOf = async (name: string): Promise<number> =>

@@ -142,7 +142,7 @@ test('OAuth: one token serves many deliveries, and a revoked one is replaced at 
   await remove(webhook.id);
 });
 
-test('a token that a receiver repeats is not shown, and its issuer must be public', async () => {
+test('a token echoed by a receiver is not shown, and its issuer must be public', async () => {
   const issuer = await startReceiver(() => (_request, response) => {
     response.writeHead(200).end(JSON.stringify({ access_token: 'token-to-hide' }));
   });
