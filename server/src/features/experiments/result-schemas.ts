@@ -209,7 +209,9 @@ export const Plan = Type.Object({
   baseline: Type.Object({
     mean: Nullable(Type.Number()),
     standardDeviation: Nullable(Type.Number()),
-    unitsPerDay: Type.Number({ description: 'Distinct viewers of seven days, divided by seven.' }),
+    unitsPerDay: Type.Number({
+      description: 'Distinct viewers over seven days, divided by seven.',
+    }),
     newUnitsPerDay: Type.Number({
       description: 'Viewers per day who were not seen on any earlier day.',
     }),

@@ -11,7 +11,7 @@ export const NewSimulcastTarget = Closed({
     minLength: 1,
     maxLength: 2_048,
     description:
-      'An rtmp:// or rtmps:// URL as given by the receiving service, without a query string, since everybody who may see the stream can see it.',
+      'An rtmp:// or rtmps:// URL as given by the receiving service, without a query string: anyone who may see the stream also sees this URL.',
     examples: ['rtmps://live.example.com/app'],
   }),
   streamKey: Type.String({

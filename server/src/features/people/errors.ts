@@ -69,7 +69,7 @@ export const peopleErrors = defineErrors({
   },
   SINGLE_SIGN_ON_DOMAIN: {
     status: 403,
-    message: 'Addresses of this domain cannot sign in here.',
+    message: 'People with an email address of this domain cannot sign in here.',
     advice: 'The operator lists the domains in `REELFEED_OIDC_DOMAINS`.',
   },
   SINGLE_SIGN_ON_ROLE: {
