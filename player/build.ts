@@ -56,7 +56,7 @@ const shared: BuildOptions = {
 
 /** The styles of each element, in the order in which it has them. */
 const styles = {
-  'reelfeed-feed': ['player', 'pictures', 'slide', 'menu', 'screens', 'wide', 'compact'],
+  'reelfeed-feed': ['player', 'states', 'pictures', 'slide', 'menu', 'screens', 'wide', 'compact'],
   'reelfeed-shelf': ['shelf'],
 };
 

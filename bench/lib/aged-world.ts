@@ -25,10 +25,10 @@ import { encodeBlock } from '../../server/src/platform/event-log/block-codec.ts'
 import type { OrganizationId } from '../../server/src/platform/values/ids.ts';
 import { connectionToRunningServer } from '../../server/src/platform/postgres/running-server.ts';
 import { dayMs } from '../../server/src/platform/values/time.ts';
+import { eventsOfDay, eventsOfDayOfOthers, fillLedger, storeDay, today } from './aged-log.ts';
 import { insertReadyItemsOf } from './catalogue.ts';
 import { eventBlocks } from './event-traffic.ts';
 import { copyOrganization } from './organization-copies.ts';
-import { useUpTransactions } from './seed-blocks.ts';
 import { startBenchService, type BenchService } from './service.ts';
 
 export type WorldSize = {
@@ -54,17 +54,13 @@ export type AgedWorld = AsyncDisposable & {
   readonly stored: { readonly events: number; readonly items: number; readonly bytes: number };
 };
 
-export const eventsOfDay = 20_000;
 export const viewersOfOrganization = 2_000;
 const ownDays = 14;
 const itemsOfOwn = 2_000;
-const eventsOfDayOfOthers = 4_400;
-const blocksOfTransaction = 100;
 /** Maximum number of events in a block, as after joining. */
 const blockEvents = 200;
 const partsOfDay = 4;
 const partMs = dayMs / partsOfDay;
-const today = Math.floor(Date.now() / dayMs) * dayMs;
 
 /** Fills the folder of a world, unless it is already filled. */
 export async function seedAgedWorld(dataDir: string, size: WorldSize): Promise<void> {
@@ -195,10 +191,6 @@ function watchedOn(contentIds: readonly string[], moment: number): readonly stri
   return contentIds.slice(from, from + itemsOfOwn).toReversed();
 }
 
-function dateOf(daysAgo: number): string {
-  return new Date(today - daysAgo * dayMs).toISOString().slice(0, 10);
-}
-
 /** Copies `other`, and rewrites the log of all organizations in the order of arrival. */
 async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
   await using service = await start('api');
@@ -221,7 +213,7 @@ async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
     if (day % 10 === 1) note(`the log is stored up to day ${day}`);
   }
   await sql`drop table seeded`.execute(db);
-  await fillLedger(db, size);
+  await fillLedger(db, size.organizations);
   // Marks the rewritten log as read and joined.
   await sql`update event_block_joining set joined_to = pg_current_xact_id()`.execute(db);
   const position = JSON.stringify(await openEventLog(db).end());
@@ -232,52 +224,6 @@ async function multiplyWith(start: Start, size: WorldSize): Promise<void> {
     select tablename as name from pg_tables where schemaname = 'public'`.execute(db);
   await sql`vacuum analyze ${sql.join(rows.map(({ name }) => sql.table(name)))}`.execute(db);
   await sql`checkpoint`.execute(db);
-}
-
-type StoredDay = { day: number; transaction: number; copies: readonly string[] };
-
-/** @returns the number of transactions used */
-async function storeDay(db: Db, { day, transaction, copies }: StoredDay): Promise<number> {
-  const from = dateOf(day);
-  await sql`select create_day_partition('event_block', 'received_at', ${from}::date)`.execute(db);
-  const { rows } = await sql<{ blocks: number }>`
-    select (count(*) filter (where organization_id = 'org_other') * ${copies.length}::int
-      + count(*))::int as blocks
-    from seeded where received_at >= ${from}::date and received_at < ${from}::date + 1`.execute(db);
-  const transactions = Math.ceil((rows[0]?.blocks ?? 0) / blocksOfTransaction);
-  await useUpTransactions(db, transaction + transactions);
-  await sql`
-    insert into event_block (organization_id, received_at, written_by, event_count, events)
-    select organization_id, received_at,
-      (${transaction}::bigint + (row_number() over (order by received_at, place) - 1)
-        / ${blocksOfTransaction}::int)::text::xid8,
-      event_count, events
-    from (
-      select coalesce(copy.organization_id, seeded.organization_id) as organization_id,
-        received_at, event_count, events, random() as place
-      from seeded
-      left join lateral unnest(
-        case when seeded.organization_id = 'org_other'
-        then ${['org_other', ...copies]}::text[] end) as copy (organization_id) on true
-      where received_at >= ${from}::date and received_at < ${from}::date + 1) block
-    order by received_at, place`.execute(db);
-  return transactions;
-}
-
-/** Fills the ledger as the events of the last days would, with ordered ids in each organization. */
-async function fillLedger(db: Db, size: WorldSize): Promise<void> {
-  const ofDay = size.organizations * eventsOfDayOfOthers + 2 * eventsOfDay;
-  for (const [table, firstDay, days] of [
-    ['event_key_a', 1, 1],
-    ['event_key_b', 4, 3],
-  ] as const) {
-    await sql`
-      insert into ${sql.table(table)} (event_key)
-      select (substr(md5('org' || n % ${size.organizations}::int), 1, 6) || lpad(to_hex(
-          ${today - firstDay * dayMs}::bigint + (n * ${dayMs}::bigint) / ${ofDay}::bigint), 12, '0')
-        || substr(md5(n::text), 1, 14))::uuid
-      from generate_series(1, ${ofDay * days}::bigint) n on conflict do nothing`.execute(db);
-  }
 }
 
 async function ownId(db: Db): Promise<string> {

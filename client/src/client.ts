@@ -18,7 +18,8 @@ export { assignVariant, type AssignmentPlan, type Audience, type Targeting } fro
 export type { ClientConfig, ConfigQuery } from './config.ts';
 export type { ItemQuery, SimilarQuery } from './feed.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
-export { EventSender, type EventSenderOptions } from './event-sender.ts';
+export { EventSender } from './event-sender.ts';
+export type { EventSenderOptions } from './event-sender-options.ts';
 export { localEventStorage, type EventStorage } from './event-storage.ts';
 export type {
   CustomEngagementEvent,

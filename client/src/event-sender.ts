@@ -18,10 +18,11 @@
  * 6. The storage holds all unacknowledged events, at most a second out of date, and exact when the
  *    page is hidden.
  */
-import { reasonOf, throwIfAborted } from './abort.ts';
+import { throwIfAborted } from './abort.ts';
 import { batchBounds, batchJson, EventQueue, sizeOf, type QueuedEvent } from './event-queue.ts';
 import { outcomeOf, type BatchOutcome, type RefusedEvent } from './event-request.ts';
-import { EventKeeper, type EventStorage } from './event-storage.ts';
+import { type EventSenderOptions } from './event-sender-options.ts';
+import { EventKeeper } from './event-storage.ts';
 import {
   type CustomEngagementEvent,
   type EngagementEvent,
@@ -29,58 +30,17 @@ import {
   type EventViewer,
   type TrackedEvent,
 } from './events.ts';
+import { FlushWaiters } from './flush-waiters.ts';
 import { sendFromEndingPage, watchPage } from './page-end.ts';
 import { postJson } from './request.ts';
 import { RequestSize } from './request-size.ts';
 import { RetryPace } from './retry-pace.ts';
-import { createTransport, type ServiceOptions, type Transport } from './transport.ts';
+import { createTransport, type Transport } from './transport.ts';
 import { newUuid7 } from './uuid7.ts';
 import { ViewerIdentity } from './viewer-identity.ts';
 
-export type EventSenderOptions = ServiceOptions &
-  Omit<EventViewer, 'deviceId' | 'sessionId' | 'signature'> & {
-    /** Your server's signature of `userId`, by a viewer key. */
-    readonly userSignature?: string | undefined;
-    /**
-     * If omitted, it is generated once and stored by the browser. If null, events name no device
-     * unless they specify one themselves.
-     */
-    readonly deviceId?: string | null | undefined;
-    /**
-     * If omitted, it is generated for each visit. If null, events name no session unless they
-     * specify one themselves.
-     */
-    readonly sessionId?: string | null | undefined;
-    /** Flushes as soon as this many events are queued (1–100). Default: 10. */
-    readonly batchSize?: number | undefined;
-    /** Maximum time to wait for more events, in milliseconds. Default: 5,000. */
-    readonly batchInterval?: number | undefined;
-    /** Whether to send queued events when the page is hidden or left. Default: true. */
-    readonly flushOnBackground?: boolean | undefined;
-    /**
-     * Maximum number of waiting events, which are also limited to 2 MiB. Beyond this, the oldest
-     * are dropped. Default: 1,000.
-     */
-    readonly maxWaiting?: number | undefined;
-    /** Stores unacknowledged events for the next sender. */
-    readonly storage?: EventStorage | undefined;
-    /** Called for an event that the service rejected. */
-    readonly onRefused?: ((refused: RefusedEvent) => void) | undefined;
-    /** Called for an event that was dropped; see `maxWaiting` and `close`. */
-    readonly onDropped?: ((event: TrackedEvent) => void) | undefined;
-    /** Called if reading or writing the storage failed; sending continues without it. */
-    readonly onStorageError?: ((error: unknown) => void) | undefined;
-  };
-
 const path = 'v1/events/batch';
 const maxWaitingBytes = 2 * 1024 * 1024;
-
-type FlushWaiter = {
-  /** Events up to this one must be acknowledged. */
-  readonly sequence: number;
-  readonly resolve: () => void;
-  readonly reject: (reason: unknown) => void;
-};
 
 /** Sends engagement events in batches until each is acknowledged. */
 export class EventSender {
@@ -93,7 +53,7 @@ export class EventSender {
   readonly #keeper: EventKeeper;
   readonly #end = new AbortController();
   readonly #counts = { received: 0, refused: 0, dropped: 0 };
-  #waiters: FlushWaiter[] = [];
+  readonly #waiters = new FlushWaiters();
   #request: Promise<boolean> | null = null;
   #sendTimer: ReturnType<typeof setTimeout> | undefined;
   #closing: Promise<void> | null = null;
@@ -175,22 +135,10 @@ export class EventSender {
   async flush(signal?: AbortSignal): Promise<void> {
     throwIfAborted(signal);
     if (this.#closing !== null) throw closedTooEarly();
-    let stop = (): void => {};
-    try {
-      await new Promise<void>((resolve, reject) => {
-        const waiter = { sequence: this.#queue.lastSequence, resolve, reject };
-        stop = () => {
-          this.#waiters = this.#waiters.filter((other) => other !== waiter);
-          reject(reasonOf(signal));
-        };
-        signal?.addEventListener('abort', stop, { once: true });
-        this.#waiters.push(waiter);
-        this.#answerWaiters();
-        this.#schedule();
-      });
-    } finally {
-      signal?.removeEventListener('abort', stop);
-    }
+    await this.#waiters.wait(this.#queue.lastSequence, signal, () => {
+      this.#answerWaiters();
+      this.#schedule();
+    });
   }
 
   /**
@@ -218,7 +166,7 @@ export class EventSender {
     let goesOn = this.#pace.pauseMs === 0;
     while (goesOn && this.#queue.batch(['waiting']).length > 0) goesOn = await this.#send();
     this.#keeper.save();
-    for (const { reject } of this.#waiters.splice(0)) reject(closedTooEarly());
+    this.#waiters.rejectAll(closedTooEarly);
     if (this.#options.storage !== undefined) return;
     for (const queued of this.#queue.clear()) this.#drop(queued.event);
   }
@@ -239,7 +187,7 @@ export class EventSender {
     const [oldest] = batch;
     if (oldest === undefined) return;
     const { batchSize = 10, batchInterval = 5_000 } = this.#options;
-    const isAskedFor = this.#waiters.some(({ sequence }) => sequence >= oldest.sequence);
+    const isAskedFor = this.#waiters.isAwaited(oldest.sequence);
     const isFull = batch.length < this.#queue.countIn('waiting');
     const isDue = isAskedFor || isFull || batch.length >= Math.min(batchSize, batchBounds.events);
     const waitMs = isDue ? 0 : oldest.addedAtMs + batchInterval - performance.now();
@@ -310,10 +258,7 @@ export class EventSender {
   }
 
   #answerWaiters(): void {
-    const first = this.#queue.firstSequence ?? Infinity;
-    const isAnswered = ({ sequence }: FlushWaiter): boolean => sequence < first;
-    for (const { resolve } of this.#waiters.filter(isAnswered)) resolve();
-    this.#waiters = this.#waiters.filter((waiter) => !isAnswered(waiter));
+    this.#waiters.answer(this.#queue.firstSequence ?? Infinity);
   }
 
   #onHidden(): void {

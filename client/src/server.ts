@@ -4,12 +4,10 @@ export type { Answer, CallOptions, ItemOf, ListPath, PathOf } from './admin-type
 export type { components, operations, paths } from './api.generated.ts';
 export { ReelfeedError, type ErrorDetail } from './errors.ts';
 export { upload, type UploadOptions, type UploadProgress } from './upload.ts';
+export type { KnownWebhookEvent, WebhookEvent, WebhookEventData } from './webhook-events.ts';
 export {
   verifyWebhook,
   WebhookVerificationError,
-  type KnownWebhookEvent,
   type VerifyWebhookOptions,
-  type WebhookEvent,
-  type WebhookEventData,
   type WebhookHeaders,
 } from './webhooks.ts';

@@ -10,6 +10,7 @@ import playerCss from './styles/player.css';
 import { idIn } from './page/share.ts';
 import screensCss from './styles/screens.css';
 import slideCss from './styles/slide.css';
+import statesCss from './styles/states.css';
 import template from './template.html';
 import { defaultTexts, type Texts } from './texts.ts';
 import { type ArticleCard, type ReelfeedFeedElement, type ReelfeedItem } from './types.ts';
@@ -17,9 +18,16 @@ import wideCss from './styles/wide.css';
 
 /** The module can be imported outside a browser, for example for server-side rendering. */
 const Base = 'HTMLElement' in globalThis ? HTMLElement : (Object as unknown as typeof HTMLElement);
-const styles = [playerCss, picturesCss, slideCss, menuCss, screensCss, wideCss, compactCss].join(
-  '\n',
-);
+const styles = [
+  playerCss,
+  statesCss,
+  picturesCss,
+  slideCss,
+  menuCss,
+  screensCss,
+  wideCss,
+  compactCss,
+].join('\n');
 
 /**
  * `<reelfeed-feed>`. Attributes, properties, parts and custom properties are documented in

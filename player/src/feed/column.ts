@@ -58,10 +58,6 @@ export class Column {
     return this.#index;
   }
 
-  get slideCount(): number {
-    return this.#slides.length;
-  }
-
   /** The slide `offset` places from the active one. */
   slideAt(offset: number): Slide | null {
     return this.#slides[this.#index + offset] ?? null;
@@ -95,7 +91,7 @@ export class Column {
     if (tail !== null) this.#root.append(tail);
     const stillAt = slides.findIndex((slide) => slide.id === watchedId);
     if (stillAt >= 0 && stillAt !== this.#index) this.jump(stillAt);
-    this.#index = Math.min(this.#index, this.lastIndex);
+    this.#index = Math.min(this.#index, this.#lastIndex);
     this.#mountNear();
   }
 
@@ -105,7 +101,7 @@ export class Column {
    */
   step(offset: number): void {
     const from = this.#target ?? this.#index;
-    const target = Math.max(0, Math.min(this.lastIndex, from + offset));
+    const target = Math.max(0, Math.min(this.#lastIndex, from + offset));
     this.#target = target;
     const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
     this.#scrollTo(target, calm ? 'instant' : 'smooth');
@@ -128,8 +124,20 @@ export class Column {
     this.#articles[this.#index]?.focus({ preventScroll: true });
   }
 
+  /** Whether a step leads anywhere. */
+  canStep(offset: number): boolean {
+    const target = this.#index + offset;
+    return target >= 0 && target <= this.#lastIndex;
+  }
+
+  /** The possible steps, or null if there is only one place, or no slide. */
+  get steps(): { previous: boolean; next: boolean } | null {
+    if (this.#slides.length === 0 || this.#lastIndex === 0) return null;
+    return { previous: this.canStep(-1), next: this.canStep(1) };
+  }
+
   /** The last reachable index: the last slide, or the tail after it. */
-  get lastIndex(): number {
+  get #lastIndex(): number {
     return Math.max(0, this.#slides.length - (this.#tail === null ? 1 : 0));
   }
 
@@ -157,7 +165,7 @@ export class Column {
     if (length === 0) return;
     // In right-to-left layouts, horizontal scroll offsets are negative.
     const offset = this.#isHorizontal ? Math.abs(this.#root.scrollLeft) : this.#root.scrollTop;
-    const index = Math.min(this.lastIndex, Math.round(offset / length));
+    const index = Math.min(this.#lastIndex, Math.round(offset / length));
     if (index === this.#index) return;
     this.#index = index;
     this.#mountNear();

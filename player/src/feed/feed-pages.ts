@@ -1,5 +1,5 @@
 import { type FeedItem, type FeedPage, ReelfeedError } from '@reelfeed/client';
-import { slidesOf } from '@reelfeed/client/playing';
+import { slidesOf, type Arrival, type Slide } from '@reelfeed/client/playing';
 import { type PlayerOptions } from './player-options.ts';
 
 const pageSize = 10;
@@ -16,6 +16,7 @@ type Readers = {
 export class FeedPages {
   readonly #options: PlayerOptions;
   readonly #readers: Readers;
+  /** Ids of the slides of the linked item. */
   #linkedIds: readonly string[] = [];
 
   constructor(options: PlayerOptions, readers: Readers) {
@@ -23,9 +24,12 @@ export class FeedPages {
     this.#readers = readers;
   }
 
-  /** Ids of the slides of the linked item. */
-  get linkedIds(): readonly string[] {
-    return this.#linkedIds;
+  /** How the viewer reaches a slide; null stands for no slide. */
+  entryPointOf(slide: Slide | null): Arrival['entryPoint'] {
+    const { contentId, entryPoint } = this.#options;
+    if (contentId !== null) return 'direct';
+    const isLinked = slide !== null && this.#linkedIds.includes(slide.id);
+    return isLinked ? entryPoint : 'feed';
   }
 
   /**

@@ -19,6 +19,7 @@ import { forgetKey, itemInAddress, keepKey, stableId, takeKey } from '../page/se
 import { copyText } from '../page/share.ts';
 import { watchSize } from '../page/size.ts';
 import { openStore } from '../page/storage.ts';
+import { Visibility } from '../page/visibility.ts';
 import { type Texts } from '../texts.ts';
 import { type ArticleCard } from '../types.ts';
 
@@ -73,7 +74,7 @@ export class FeedSession {
   #events: EventSender | null = null;
   #emptyTimer: ReturnType<typeof setTimeout> | undefined;
   #emptyPollMs = firstEmptyPollMs;
-  #isInView = false;
+  readonly #visibility: Visibility;
 
   constructor(options: SessionOptions) {
     this.#options = options;
@@ -94,7 +95,8 @@ export class FeedSession {
     const frame = find(root, '.root', HTMLElement);
     frame.classList.toggle('horizontal', axis === 'horizontal');
     watchSize(frame, this.#end.signal);
-    this.#watchPlace(host);
+    const changed = (): void => this.#showPlace();
+    this.#visibility = new Visibility({ host, root, changed, signal: this.#end.signal });
     this.#listenToPage();
     const key = ownsPage ? takeKey(this.#tab, options.key) : options.key;
     if (key === null) this.#askForKey(null);
@@ -194,27 +196,8 @@ export class FeedSession {
   }
 
   /** Plays only while visible: half of the element, on a page that is not hidden. */
-  #watchPlace(host: HTMLElement): void {
-    const observer = new IntersectionObserver(
-      (entries) => {
-        this.#isInView = (entries[entries.length - 1]?.intersectionRatio ?? 0) >= 0.5;
-        this.#showPlace();
-      },
-      { threshold: 0.5 },
-    );
-    observer.observe(host);
-    this.#end.signal.addEventListener('abort', () => observer.disconnect());
-  }
-
   #showPlace(): void {
-    const isInWindow = !document.hidden && this.#isInView;
-    this.#player?.setHidden(!isInWindow && this.#floating === null);
-  }
-
-  /** The clip in picture-in-picture mode. */
-  get #floating(): Element | null {
-    const { root } = this.#options;
-    return (root instanceof ShadowRoot ? root.pictureInPictureElement : null) ?? null;
+    this.#player?.setHidden(!this.#visibility.isVisible);
   }
 
   #listenToPage(): void {
@@ -238,9 +221,6 @@ export class FeedSession {
       },
       { signal, swipeKeys: () => this.#swipeKeys },
     );
-    const frame = find(this.#options.root, '.root', HTMLElement);
-    frame.addEventListener('leavepictureinpicture', () => this.#showPlace(), { signal });
-    document.addEventListener('visibilitychange', () => this.#showPlace(), { signal });
     window.addEventListener(
       'offline',
       withPlayer(({ list }) => this.#showNetwork(list)),

@@ -1,6 +1,5 @@
-import { type FeedItem } from '@reelfeed/client';
+import { ActiveBroadcast } from './active-broadcast.ts';
 import { showCaptions } from '../slide/captions.ts';
-import { Broadcast } from '../playback/broadcast.ts';
 import { Column } from './column.ts';
 import { Conditions } from '../playback/conditions.ts';
 import { FeedList, type Slide, Viewing } from '@reelfeed/client/playing';
@@ -9,16 +8,15 @@ import { type ItemView, type SlideActions } from '../slide/item-view.ts';
 import { type KeyActions } from './keyboard.ts';
 import { menuActions } from '../menu/menu-actions.ts';
 import { type MenuActions } from '../menu/menu-loader.ts';
-import { describe, type Playback, type PlaybackSource } from '../playback/playback.ts';
+import { type Playback, type PlaybackSource } from '../playback/playback.ts';
 import { PlayerPool } from '../playback/player-pool.ts';
 import { type PlayerOptions } from './player-options.ts';
 import { Reactions } from './reactions.ts';
 import { endCard } from './screens.ts';
 import { fill } from '../menu/screens-of-device.ts';
 import { makeSlideView, sourceOf } from './slide-views.ts';
+import { Unplayable } from './unplayable.ts';
 
-/** Time until a clip that cannot be played is skipped, unless the viewer acts first. */
-const skipBrokenMs = 4000;
 /** Number of slides after which the unmute button shrinks. */
 const silentSlides = 2;
 /** Beyond this many slides, the oldest are dropped once the viewer is far past them. */
@@ -41,11 +39,9 @@ export class Player implements SlideActions, KeyActions {
   readonly #pages: FeedPages;
   #shownId: string | null = null;
   #waitsForStart = false;
-  /** Ids of items that could not be shown; each is reported once. */
-  readonly #broken = new Set<string>();
-  #skipTimer: ReturnType<typeof setTimeout> | undefined;
   #frame = 0;
-  readonly #broadcast: Broadcast;
+  readonly #broadcast: ActiveBroadcast;
+  readonly #unplayable: Unplayable;
   /** Nothing plays and nothing is reported until the page says that the element is visible. */
   #hidden = true;
 
@@ -77,23 +73,23 @@ export class Player implements SlideActions, KeyActions {
           reactions: this.#reactions,
           conditions: this.#conditions,
         }),
-      broken: (slide, error) => {
-        this.#onBroken(slide, error);
-        this.#removeSoon(slide.id);
-      },
+      broken: (slide, error) => this.#unplayable.remove(slide, error),
       moved: () => this.#show(true),
       settled: () => this.#dropOldSlides(),
     });
     this.list = new FeedList(
       (cursor, signal) => this.#pages.read(cursor, signal),
       () => this.#onList(),
-      (item, error) => this.#onBroken(item, error),
+      (item, error) => this.#unplayable.report(item, error),
       true,
     );
-    this.#broadcast = new Broadcast({
-      read: (id, signal) => options.client.item(id, { signal }),
-      changed: (item) => this.#onBroadcast(item),
-      gone: (id) => this.#onBroadcastGone(id),
+    const parts = { column: this.#column, list: this.list };
+    this.#unplayable = new Unplayable({ ...parts, texts: options.texts, viewing: this.#viewing });
+    this.#broadcast = new ActiveBroadcast({
+      ...parts,
+      client: options.client,
+      pool: this.#pool,
+      retry: () => this.retry(),
     });
     this.#drawPosition();
   }
@@ -106,8 +102,8 @@ export class Player implements SlideActions, KeyActions {
   /** Stops everything. The player can't be used afterwards. */
   close(): void {
     cancelAnimationFrame(this.#frame);
-    clearTimeout(this.#skipTimer);
-    this.#broadcast.follow(null, false);
+    this.#unplayable.stay();
+    this.#broadcast.pause();
     this.#viewing.pause();
     this.list.stop();
     this.#pool.close();
@@ -118,10 +114,8 @@ export class Player implements SlideActions, KeyActions {
     this.#column.step(offset);
   }
 
-  /** Whether a step leads anywhere. */
   canStep(offset: number): boolean {
-    const target = this.#column.index + offset;
-    return target >= 0 && target <= this.#column.lastIndex;
+    return this.#column.canStep(offset);
   }
 
   togglePlay(): void {
@@ -168,7 +162,7 @@ export class Player implements SlideActions, KeyActions {
 
   /** Loads the watched clip again after it failed. */
   retry(): void {
-    clearTimeout(this.#skipTimer);
+    this.#unplayable.stay();
     const source = this.#source(0);
     if (source !== null) this.#pool.retry(source);
   }
@@ -192,7 +186,7 @@ export class Player implements SlideActions, KeyActions {
       this.#pool.suspend();
       this.#view?.pictures?.stop();
       this.#viewing.pause();
-      this.#broadcast.follow(null, false);
+      this.#broadcast.pause();
       return;
     }
     this.#pool.resume();
@@ -226,7 +220,7 @@ export class Player implements SlideActions, KeyActions {
 
   /** Updates players, buttons and focus for the column's current slide. */
   #show(isSwipe = false): void {
-    clearTimeout(this.#skipTimer);
+    this.#unplayable.stay();
     for (const view of this.#column.views) view.pictures?.stop();
     const slide = this.#column.slideAt(0);
     // A clip that was playing when the element was hidden keeps its position.
@@ -237,29 +231,23 @@ export class Player implements SlideActions, KeyActions {
       next: this.#source(waits ? 0 : 1),
     });
     if (!this.#hidden) this.#watch(slide, isSwipe);
-    this.#followBroadcast(slide);
+    if (this.#hidden) this.#broadcast.pause();
+    else this.#broadcast.follow();
     this.#prepareNeighbours();
     this.#showSound();
     this.#showCaptions();
     this.#showSteps();
-    if (this.#pool.active?.state === 'failed') this.#onFailed();
+    const { active } = this.#pool;
+    if (active?.state === 'failed') this.#unplayable.showFailed(active);
     this.#column.takeFocus();
     void this.list.need(this.#column.index);
   }
 
-  #followBroadcast(slide: Slide | null): void {
-    const isAwaited = slide?.media.kind === 'announcement';
-    const isFollowed = (isAwaited || slide?.item.isLive === true) && !this.#hidden;
-    this.#broadcast.follow(isFollowed ? slide.id : null, isAwaited);
-  }
-
   /** Records which slide the viewer sees now, or null for none. */
   #watch(slide: Slide | null, isSwipe: boolean): void {
-    const { ownsPage, contentId } = this.#options;
+    const { ownsPage } = this.#options;
     const position = this.list.droppedCount + this.#column.index;
-    const isLinked = slide !== null && this.#pages.linkedIds.includes(slide.id);
-    const linkedBy = isLinked ? this.#options.entryPoint : 'feed';
-    const entryPoint = contentId === null ? linkedBy : 'direct';
+    const entryPoint = this.#pages.entryPointOf(slide);
     this.#viewing.show(slide, { position, entryPoint, isSwipe });
     if (slide !== null && slide.id !== this.#shownId) this.#options.slideShown(slide.item);
     this.#shownId = slide?.id ?? null;
@@ -290,87 +278,20 @@ export class Player implements SlideActions, KeyActions {
   }
 
   #showSteps(): void {
-    const { index, lastIndex, slideCount } = this.#column;
     const { chrome } = this.#options;
-    chrome.showSteps(
-      slideCount === 0 || lastIndex === 0 ? null : { previous: index > 0, next: index < lastIndex },
-    );
-    if (index >= silentSlides) chrome.shrinkUnmute();
+    chrome.showSteps(this.#column.steps);
+    if (this.#column.index >= silentSlides) chrome.shrinkUnmute();
   }
 
   #onPlayback(playback: Playback): void {
     if (playback !== this.#pool.active) {
-      if (playback.state === 'failed') this.#dropBroken(playback);
+      if (playback.state === 'failed') this.#unplayable.dropAhead(playback);
       return;
     }
-    if (playback.state === 'failed') this.#onFailed();
+    if (playback.state === 'failed') this.#unplayable.showFailed(playback);
     if (playback.isBroadcast && playback.video.ended) this.#broadcast.awaitRecording();
     // The browser may have muted the clip, which is known only once playback starts.
     if (playback.state === 'playing') this.#showSound();
-  }
-
-  /**
-   * An announced broadcast has begun once its item can be played. A broadcast being watched has
-   * ended once its item is a video; playback then continues with the recording.
-   */
-  #onBroadcast(item: FeedItem): void {
-    const slide = this.#column.slideAt(0);
-    if (slide?.id === item.id && slide.media.kind === 'announcement') {
-      if (item.liveStreamStatus === 'idle') this.#view?.showAnnouncement(item);
-      else this.list.replace(item);
-      return;
-    }
-    if (item.isLive) {
-      this.#column.view(item.id)?.showWatching(item.currentViewers);
-      return;
-    }
-    const isWatched = item.id === slide?.id;
-    // The item has no duration until its recording has been processed.
-    if (!isWatched || item.duration === null || this.#pool.active?.video.ended !== true) return;
-    if (this.list.replace(item)) this.retry();
-  }
-
-  /**
-   * Removes an announced stream that was ended or withdrawn. A broadcast stays: it is only
-   * unavailable until its recording exists.
-   */
-  #onBroadcastGone(id: string): void {
-    const slide = this.#column.slideAt(0);
-    if (slide?.id === id && slide.media.kind === 'announcement') this.list.remove(id);
-  }
-
-  #onFailed(): void {
-    this.#viewing.fail(this.#pool.active?.failure ?? null);
-    const { texts } = this.#options;
-    const offline = !navigator.onLine;
-    const locked = this.#column.slideAt(0)?.item.protected === true;
-    const broken = locked ? texts.lockedClip : texts.brokenClip;
-    this.#view?.showProblem(offline ? texts.offlineClip : broken);
-    clearTimeout(this.#skipTimer);
-    if (!offline) this.#skipTimer = setTimeout(() => this.skip(), skipBrokenMs);
-  }
-
-  /** Removes the next clip if it failed while it was prepared, so that it is never shown. */
-  #dropBroken({ id, failure }: Playback): void {
-    const isAhead = id !== null && this.#column.slideAt(1)?.id === id;
-    if (!isAhead || !navigator.onLine) return;
-    if (failure !== null) this.#viewing.failAhead(id, failure);
-    this.#removeSoon(id);
-  }
-
-  /**
-   * Reports an item that cannot be shown, like a clip that does not play. Other items are
-   * unaffected.
-   */
-  #onBroken({ id }: { readonly id: string }, error: unknown): void {
-    if (this.#broken.has(id)) return;
-    this.#broken.add(id);
-    this.#viewing.failAhead(id, describe(error));
-  }
-
-  /** Deferred, because another change to the list is being reported right now. */
-  #removeSoon(id: string): void {
-    setTimeout(() => this.list.remove(id), 0);
   }
 
   #dropOldSlides(): void {

@@ -1,12 +1,9 @@
-import type HlsEngine from 'hls.js';
-// Without `type` in front of them all, hls.js would be loaded with the element.
-import type { ErrorData } from 'hls.js';
 import { type PlaybackFailure, type Sample } from '@reelfeed/client/playing';
+import { ClipLoader, type ClipAddress } from './clip-loader.ts';
 import { type Conditions } from './conditions.ts';
-import { startLevel } from './line.ts';
-import { hlsConfig, playingBufferSeconds, waitingBufferSeconds } from './hls-config.ts';
+import { describe } from './failure.ts';
+import { usesNativeHls } from './hls-library.ts';
 import { isBehind, latestPosition } from './live-edge.ts';
-import { canFeedVideo, loadHlsLibrary, usesNativeHls, type HlsLibrary } from './hls-library.ts';
 
 /**
  * One video element and its source. A slot plays one slide after another:
@@ -43,28 +40,13 @@ export type PlaybackView = {
   showEnded(): void;
 };
 
-export type PlaybackSource = {
+export type PlaybackSource = ClipAddress & {
   readonly id: string;
-  /** Whether it is a broadcast, which plays at its live edge and does not loop. */
-  readonly isBroadcast: boolean;
-  /**
-   * Returns the URL of the master playlist. Called on each load, because the URL of a protected
-   * clip expires.
-   */
-  address(): Promise<string>;
   readonly view: PlaybackView;
-};
-
-/** The variant that is shown: its short side, such as `720p`, and its video codec. */
-export type PlaybackLevel = {
-  readonly rendition: string;
-  readonly codec: string | null;
 };
 
 /** A clip whose requests keep failing counts as unplayable after this time without a success. */
 const longestTroubleMs = 6_000;
-/** Repairs of a broken decoder per clip before it counts as unplayable. */
-const mediaRepairs = 2;
 
 export class Playback {
   readonly video = document.createElement('video');
@@ -72,12 +54,8 @@ export class Playback {
   readonly #changed: (playback: Playback) => void;
   #source: PlaybackSource | null = null;
   #state: PlaybackState = 'empty';
-  #hls: HlsEngine | null = null;
+  #loader: ClipLoader | null = null;
   #active = false;
-  /** Whether hls.js has parsed the variants, so that one can be chosen. */
-  #isParsed = false;
-  #loadsFragments = false;
-  #repairs = 0;
   #failure: PlaybackFailure | null = null;
   #troubleTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -106,18 +84,10 @@ export class Playback {
     return this.#state === 'failed' ? this.#failure : null;
   }
 
-  /** Null while it is unknown, and if the browser plays HLS natively. */
-  get level(): PlaybackLevel | null {
-    const level = this.#hls?.levels[this.#hls.currentLevel];
-    if (level === undefined) return null;
-    const shortSide = Math.min(level.width, level.height);
-    const rendition = shortSide > 0 ? `${shortSide}p` : 'audio';
-    return { rendition, codec: level.videoCodec ?? null };
-  }
-
   /** The current playback state, for measuring watch time. */
   sample(atMs: number): Sample {
-    const { video, level } = this;
+    const { video } = this;
+    const level = this.#loader?.level;
     return {
       atMs,
       position: video.currentTime,
@@ -134,30 +104,28 @@ export class Playback {
   load(source: PlaybackSource): void {
     this.release();
     this.#source = source;
-    this.#repairs = 0;
     this.video.loop = !source.isBroadcast;
+    const loader = this.#makeLoader(source);
+    this.#loader = loader;
     this.#enter('loading');
     try {
       source.view.mount(this.video);
     } catch (error) {
-      this.#failBy(error);
+      this.#fail(describe(error));
       return;
     }
-    void this.#open(source);
+    void loader.open();
   }
 
   /** Loads the first seconds, so that the clip starts immediately when its turn comes. */
   warm(): void {
-    if (this.#loadsFragments) return;
-    this.#loadsFragments = true;
-    if (this.#isParsed) this.#hls?.startLoad(-1);
+    this.#loader?.warm();
   }
 
   /** Makes this the active clip and plays it. */
   activate(): void {
     this.#active = true;
-    if (this.#hls !== null) this.#hls.config.maxBufferLength = playingBufferSeconds;
-    this.warm();
+    this.#loader?.watch();
     if (this.isBroadcast) this.goToLatest();
     this.play();
   }
@@ -168,9 +136,7 @@ export class Playback {
     this.#active = false;
     this.video.pause();
     if (!this.isBroadcast) this.video.currentTime = 0;
-    this.#hls?.stopLoad();
-    this.#loadsFragments = false;
-    if (this.#hls !== null) this.#hls.config.maxBufferLength = waitingBufferSeconds;
+    this.#loader?.park();
   }
 
   get isBroadcast(): boolean {
@@ -179,12 +145,12 @@ export class Playback {
 
   /** Whether the viewer is behind the live edge of a broadcast. */
   get isBehind(): boolean {
-    return this.isBroadcast && isBehind(this.#hls, this.video);
+    return this.isBroadcast && isBehind(this.#loader?.hls ?? null, this.video);
   }
 
   /** Jumps to the live edge of a broadcast. */
   goToLatest(): void {
-    const latest = latestPosition(this.#hls, this.video);
+    const latest = latestPosition(this.#loader?.hls ?? null, this.video);
     if (latest !== null && latest > this.video.currentTime) this.video.currentTime = latest;
   }
 
@@ -199,10 +165,8 @@ export class Playback {
     this.#endTrouble();
     this.#enter('empty');
     this.#source = null;
-    this.#loadsFragments = false;
-    this.#hls?.destroy();
-    this.#hls = null;
-    this.#isParsed = false;
+    this.#loader?.close();
+    this.#loader = null;
     this.video.pause();
     this.video.removeAttribute('src');
     // Without this, browsers keep the decoder of the last source.
@@ -238,80 +202,29 @@ export class Playback {
     }
   }
 
-  /** Requests the clip's address and loads it into the element, unless the slot has moved on. */
-  async #open(source: PlaybackSource): Promise<void> {
-    const isCurrent = (): boolean => this.#source === source && this.#state !== 'failed';
-    const isNative = usesNativeHls();
-    if (!isNative && !canFeedVideo()) {
-      this.#fail('NO_MEDIA_SOURCE', 'This browser cannot play HLS.');
-      return;
-    }
-    try {
-      const library = isNative ? null : loadHlsLibrary();
-      const [url, loaded] = await Promise.all([source.address(), library]);
-      if (!isCurrent()) return;
-      if (loaded === null) {
-        this.video.preload = 'auto';
-        this.video.src = url;
-      } else {
-        this.#startHls(loaded, url);
-      }
-      if (this.#active) this.play();
-    } catch (error) {
-      if (!isCurrent()) return;
-      this.#failBy(error);
-    }
-  }
-
-  #startHls({ default: Hls, ErrorTypes, Events }: HlsLibrary, url: string): void {
-    const hls = new Hls(hlsConfig(this.#conditions, this.isBroadcast));
-    hls.on(Events.ERROR, (_event, data) => {
-      if (this.#hls !== hls) return;
-      this.#onHlsError(hls, data, data.type === ErrorTypes.MEDIA_ERROR);
+  #makeLoader(source: PlaybackSource): ClipLoader {
+    return new ClipLoader(source, {
+      video: this.video,
+      conditions: this.#conditions,
+      events: {
+        opened: () => {
+          if (this.#active) this.play();
+        },
+        arrived: () => this.#endTrouble(),
+        troubled: (failure) => this.#noteTrouble(failure),
+        failed: (failure) => this.#fail(failure),
+      },
     });
-    hls.on(Events.FRAG_BUFFERED, () => {
-      this.#endTrouble();
-      if (this.#active) this.#conditions.noteLine(hls.bandwidthEstimate);
-    });
-    const guessedBps = this.#conditions.measuredBps === null ? this.#conditions.guessLine() : null;
-    hls.on(Events.MANIFEST_PARSED, (_event, { levels, firstLevel }) => {
-      if (this.#hls !== hls) return;
-      const bitrates = levels.map(({ bitrate }) => bitrate);
-      if (guessedBps !== null) hls.startLevel = startLevel(bitrates, firstLevel, guessedBps);
-      this.#isParsed = true;
-      if (this.#loadsFragments) hls.startLoad(-1);
-    });
-    this.#hls = hls;
-    hls.loadSource(url);
-    hls.attachMedia(this.video);
-    if (this.#active) hls.config.maxBufferLength = playingBufferSeconds;
-  }
-
-  #onHlsError(hls: HlsEngine, data: ErrorData, isMediaError: boolean): void {
-    if (!data.fatal) {
-      // A 503 means that the next part is late: the encoder is at fault, not the connection.
-      const isWaiting = this.isBroadcast && data.response?.code === 503;
-      if (!isMediaError && !isWaiting) this.#noteTrouble(data);
-      return;
-    }
-    // Before the playlist is parsed, a media error means that the browser lacks its codecs, which
-    // cannot be repaired.
-    if (isMediaError && this.#isParsed && this.#repairs < mediaRepairs) {
-      this.#repairs += 1;
-      hls.recoverMediaError();
-      return;
-    }
-    this.#fail(data.details, data.error.message);
   }
 
   /**
    * Shows that the connection has trouble while the clip is stalled, and gives up if that lasts.
    */
-  #noteTrouble(data: ErrorData): void {
+  #noteTrouble(failure: PlaybackFailure): void {
     if (this.#state === 'failed' || this.bufferedAheadSeconds > 1) return;
     this.#source?.view.showTrouble(true);
     this.#troubleTimer ??= setTimeout(() => {
-      this.#fail(data.details, data.error.message);
+      this.#fail(failure);
     }, longestTroubleMs);
   }
 
@@ -343,8 +256,9 @@ export class Playback {
     });
     video.addEventListener('error', () => {
       // hls.js handles the error itself and may recover from it.
-      if (this.#hls !== null || this.#source === null) return;
-      this.#fail(`MEDIA_${video.error?.code ?? 0}`, video.error?.message ?? '');
+      if (this.#loader?.hls != null || this.#source === null) return;
+      const { error } = video;
+      this.#fail({ code: `MEDIA_${error?.code ?? 0}`, message: error?.message ?? '' });
     });
   }
 
@@ -353,15 +267,10 @@ export class Playback {
     return this.#active && this.#state !== 'failed';
   }
 
-  #failBy(error: unknown): void {
-    const { code, message } = describe(error);
-    this.#fail(code, message);
-  }
-
-  #fail(code: string, message: string): void {
+  #fail(failure: PlaybackFailure): void {
     this.#endTrouble();
-    this.#failure = { code, message };
-    this.#hls?.stopLoad();
+    this.#failure = failure;
+    this.#loader?.stop();
     this.#enter('failed');
     this.video.pause();
   }
@@ -372,13 +281,4 @@ export class Playback {
     this.#source?.view.showState(state);
     this.#changed(this);
   }
-}
-
-/**
- * Errors of the client have a code; others, such as a file that failed to load, are named by type.
- */
-export function describe(error: unknown): PlaybackFailure {
-  if (!(error instanceof Error)) return { code: 'UNKNOWN', message: 'The clip cannot be opened.' };
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
-  return { code, message: error.message };
 }

@@ -1,28 +1,21 @@
 import { type FeedItem } from '@reelfeed/client';
+import { ActionButtons, type ItemActions } from './action-buttons.ts';
 import { showArticle } from './article-link.ts';
 import { attachCaptions } from './captions.ts';
-import { connectMenu, type MenuActions } from '../menu/menu-loader.ts';
-import { element, find, setIcon, setLabel, setName } from '../page/dom.ts';
+import { element, find, setName } from '../page/dom.ts';
 import { fillsFrame, formatCount, formatStart } from './format.ts';
 import { type Permission } from '../playback/permissions.ts';
 import { Pictures } from './pictures.ts';
-import { placeholderOf } from './placeholder.ts';
-import { posterOf } from './poster.ts';
 import { type PlaybackState, type PlaybackView } from '../playback/playback.ts';
 import { SeekBar } from './seek-bar.ts';
+import { Thumbnail } from './thumbnail.ts';
 import { type ArticleCard } from '../types.ts';
-import { webAddress, type Slide } from '@reelfeed/client/playing';
+import { type Slide } from '@reelfeed/client/playing';
 import { type Texts } from '../texts.ts';
 
 /** Actions on the active slide. Other slides are inert. */
-export type SlideActions = {
+export type SlideActions = ItemActions & {
   togglePlay(): void;
-  toggleLike(): void;
-  toggleSave(): void;
-  toggleMute(): void;
-  toggleCaptions(): void;
-  share(): void;
-  readonly menu: MenuActions;
   retry(): void;
   skip(): void;
   seekTo(fraction: number): void;
@@ -38,13 +31,11 @@ export class ItemView implements PlaybackView {
   readonly pictures: Pictures | null;
   readonly #article: HTMLElement;
   readonly #media: HTMLElement;
+  readonly #thumbnail: Thumbnail;
+  readonly #buttons: ActionButtons;
   readonly #texts: Texts;
-  readonly #savesBytes: boolean;
   #video: HTMLVideoElement | null = null;
   #permission: Permission | null = null;
-  /** The thumbnail to load as soon as loading is allowed. */
-  #waitingThumbnail: string | null = null;
-  #mayLoadPictures = false;
   #mounted = true;
   #isBehind: boolean | null = null;
 
@@ -64,12 +55,14 @@ export class ItemView implements PlaybackView {
     this.slide = slide;
     this.#article = article;
     this.#texts = texts;
-    this.#savesBytes = savesBytes;
     article.replaceChildren(document.importNode(template.content, true));
     this.#media = this.#part('.media', HTMLElement);
     this.surface = this.#part('.surface', HTMLButtonElement);
     this.seekBar = new SeekBar(this.#part('.seek', HTMLElement), actions, texts);
     this.pictures = slide.media.kind === 'pictures' ? new Pictures(slide.item.title, texts) : null;
+    const isPoster = this.pictures === null;
+    this.#thumbnail = new Thumbnail(article, { item: slide.item, isPoster, savesBytes });
+    this.#buttons = new ActionButtons(article, texts);
     this.#writeWords();
     showArticle(article, { slide, card: articleCard, texts });
     this.#writePictures();
@@ -97,7 +90,7 @@ export class ItemView implements PlaybackView {
   permit(permission: Permission): void {
     this.#permission = permission;
     if (!this.#mounted) return;
-    this.#showThumbnail(posterOf(permission, this.#leastWidth));
+    this.#thumbnail.show(permission);
     this.seekBar.storyboard.use(permission.storyboardUrl ?? null);
     this.pictures?.show(permission.images ?? []);
     const { captionTracks } = permission;
@@ -111,7 +104,9 @@ export class ItemView implements PlaybackView {
     const isVideo = this.slide.media.kind === 'video';
     const stopped = state === 'paused' || state === 'blocked';
     if (state === 'playing') this.#article.classList.add('started');
-    if (state === 'blocked') this.#showPreview();
+    if (state === 'blocked') {
+      this.#thumbnail.animate(this.#permission?.previewUrl ?? this.slide.item.previewUrl);
+    }
     if (state === 'empty') this.#article.classList.remove('started');
     this.#article.classList.toggle('paused', isVideo && stopped);
     this.#part('.spinner', HTMLElement).hidden = state !== 'loading' && state !== 'buffering';
@@ -177,27 +172,19 @@ export class ItemView implements PlaybackView {
   }
 
   showMuted(muted: boolean): void {
-    const button = this.#part('.mute', HTMLButtonElement);
-    setIcon(button, muted ? 'muted' : 'sound');
-    button.setAttribute('aria-pressed', String(!muted));
+    this.#buttons.showMuted(muted);
   }
 
   showLiked(liked: boolean, count: number): void {
-    this.#showMark('.like', this.#texts.like, liked, count);
+    this.#buttons.showLiked(liked, count);
   }
 
   showSaved(saved: boolean, count: number): void {
-    this.#showMark('.save', this.#texts.save, saved, count);
-  }
-
-  #showMark(selector: string, name: string, marked: boolean, count: number): void {
-    const button = this.#part(selector, HTMLButtonElement);
-    button.setAttribute('aria-pressed', String(marked));
-    this.#count(button, name, count);
+    this.#buttons.showSaved(saved, count);
   }
 
   showCaptions(shown: boolean): void {
-    this.#part('.captions', HTMLButtonElement).setAttribute('aria-pressed', String(shown));
+    this.#buttons.showCaptions(shown);
   }
 
   /** Animates a heart in the middle, for a like by double tap. */
@@ -239,7 +226,7 @@ export class ItemView implements PlaybackView {
 
   #writePictures(): void {
     const { item, media } = this.slide;
-    this.#showThumbnail(posterOf(item, this.#leastWidth));
+    this.#thumbnail.show(item);
     this.seekBar.storyboard.use(item.storyboardUrl);
     this.#article.classList.toggle('sound-only', item.resolutionTier === 'audio-only');
     this.seekBar.root.hidden = media.kind !== 'video' || item.isLive;
@@ -254,79 +241,22 @@ export class ItemView implements PlaybackView {
     this.#media.append(this.pictures.root);
   }
 
-  /** Shows the blurred placeholder until the thumbnail has loaded. */
-  #showThumbnail(url: string | null): void {
-    const placeholder = placeholderOf(this.slide.item.thumbnailHash);
-    const source = webAddress(url) ?? placeholder;
-    if (source === null) return;
-    for (const image of this.#thumbnails) {
-      image.hidden = false;
-      image.style.backgroundImage = placeholder === null ? '' : `url("${placeholder}")`;
-    }
-    this.#waitingThumbnail = source;
-    if (this.#mayLoadPictures) this.loadPictures();
-  }
-
-  get #thumbnails(): HTMLImageElement[] {
-    const names = ['.ambient', '.backdrop', ...(this.pictures === null ? ['.poster'] : [])];
-    return names.map((name) => this.#part(name, HTMLImageElement));
-  }
-
-  /** The desired width of the thumbnail in device pixels. */
-  get #leastWidth(): number {
-    if (this.#savesBytes) return 0;
-    return this.#part('.frame', HTMLElement).clientWidth * Math.min(2, devicePixelRatio);
-  }
-
   /**
    * Loads the thumbnail. Should be called once this takes no bandwidth away from the clip that the
    * viewer is waiting for.
    */
   loadPictures(): void {
-    this.#mayLoadPictures = true;
-    const source = this.#waitingThumbnail;
-    this.#waitingThumbnail = null;
     if (!this.#mounted) return;
     this.pictures?.load();
-    if (source === null) return;
-    for (const image of this.#thumbnails) {
-      image.addEventListener('error', () => (image.hidden = true), { once: true });
-      image.addEventListener('load', () => (image.style.backgroundImage = ''), { once: true });
-      image.src = source;
-    }
-  }
-
-  /**
-   * Shows the animated preview of a clip that waits for a tap, unless the viewer prefers reduced
-   * motion.
-   */
-  #showPreview(): void {
-    const preview = webAddress(this.#permission?.previewUrl ?? this.slide.item.previewUrl);
-    const isCalm = matchMedia('(prefers-reduced-motion: reduce)').matches;
-    if (preview !== null && !isCalm) this.#part('.poster', HTMLImageElement).src = preview;
+    this.#thumbnail.load();
   }
 
   #connect(actions: SlideActions): void {
     const { slide } = this;
-    this.#on('.like', () => actions.toggleLike());
-    this.#on('.save', () => actions.toggleSave());
-    this.#on('.share', () => actions.share());
     if (slide.item.isLive) this.#on('.live', () => actions.goLive());
-    this.#on('.mute', () => actions.toggleMute());
-    this.#on('.captions', () => actions.toggleCaptions());
     this.#on('.retry', () => actions.retry());
     this.#on('.skip', () => actions.skip());
-    const menu = this.#part('.options', HTMLDetailsElement);
-    connectMenu(menu, slide.item, { texts: this.#texts, actions: actions.menu });
-    const sound = this.#part('.mute', HTMLButtonElement);
-    setName(sound, this.#texts.sound);
-    setLabel(sound, this.#texts.sound);
-    const share = this.#part('.share', HTMLButtonElement);
-    this.#count(share, this.#texts.share, slide.item.engagement.shares);
-    const captions = this.#part('.captions', HTMLButtonElement);
-    captions.hidden = !slide.item.captionTracks.some((track) => track.status === 'ready');
-    setName(captions, this.#texts.captions);
-    setLabel(captions, this.#texts.captions);
+    this.#buttons.connect(slide.item, actions);
     this.#part('.retry', HTMLButtonElement).textContent = this.#texts.retry;
     this.#part('.skip', HTMLButtonElement).textContent = this.#texts.skip;
     this.#part('.spinner', HTMLElement).setAttribute('aria-label', this.#texts.loading);
@@ -358,15 +288,6 @@ export class ItemView implements PlaybackView {
     const part = this.#part(selector, HTMLElement);
     part.hidden = false;
     (part.querySelector('p') ?? part).textContent = text;
-  }
-
-  /**
-   * Shows a count, or the name if the count is 0. The accessible name contains the visible text.
-   */
-  #count(button: HTMLElement, name: string, count: number): void {
-    const shown = formatCount(count);
-    setName(button, `${name} ${shown}`.trim());
-    setLabel(button, shown || name);
   }
 
   #on(selector: string, action: () => void): void {

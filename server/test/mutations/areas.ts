@@ -36,7 +36,7 @@ export const areas: Area[] = [
       'features/webhooks/endpoints/signing-keys.ts',
       'features/webhooks/outbox/filter.ts',
       'features/webhooks/sending/{connecting,lines,schedule,shown-headers,signing}.ts',
-      'features/webhooks/sending/{slot-pool,slots}.ts',
+      'features/webhooks/sending/{claim-turns,known-webhooks,slot-pool,slots}.ts',
     ],
     tests: ['features/webhooks/outbox/*.test.ts', 'features/webhooks/sending/*.test.ts'],
   },

@@ -38,7 +38,7 @@ const texts: Readonly<Record<string, string>> = {
     'The response of the provider is not valid. See the log of the service for details.',
   ),
   SINGLE_SIGN_ON_EMAIL: t('The provider returned no verified email address.'),
-  SINGLE_SIGN_ON_DOMAIN: t('Addresses of this domain cannot sign in here.'),
+  SINGLE_SIGN_ON_DOMAIN: t('People with an email address of this domain cannot sign in here.'),
   SINGLE_SIGN_ON_ROLE: t('None of your groups has a role here. Ask your administrator.'),
   SINGLE_SIGN_ON_ACCOUNT: t(
     'This address has no account here. Ask an admin of the organization for an invitation.',

@@ -75,7 +75,7 @@ export const people = {
   'Use a secret key': 'Geheimen Schlüssel benutzen',
   'Use an account': 'Konto benutzen',
   'rf_sk_…': 'rf_sk_…',
-  'Addresses of this domain cannot sign in here.':
+  'People with an email address of this domain cannot sign in here.':
     'Mit Adressen dieser Domain kann man sich hier nicht anmelden.',
   'None of your groups has a role here. Ask your administrator.':
     'Keine Ihrer Gruppen hat hier eine Rolle. Wenden Sie sich an Ihre Administratorin oder Ihren Administrator.',

@@ -77,7 +77,7 @@ export const people: Readonly<Record<keyof typeof german, string>> = {
   'Use a secret key': 'Usar una clave secreta',
   'Use an account': 'Usar una cuenta',
   'rf_sk_…': 'rf_sk_…',
-  'Addresses of this domain cannot sign in here.':
+  'People with an email address of this domain cannot sign in here.':
     'Las direcciones de este dominio no inician sesión aquí.',
   'None of your groups has a role here. Ask your administrator.':
     'Ninguno de sus grupos tiene un rol aquí. Consulte con su administración.',

@@ -9,7 +9,7 @@ import type { Exposures } from './assignments/exposures.ts';
 import type { ExperimentRow } from './experiment.ts';
 import { completeExperiment } from './lifecycle.ts';
 import { freeze } from './freeze.ts';
-import { overdueExperiments, runningExperiments } from './queries.ts';
+import { overdueExperiments, runningExperiments } from './running-queries.ts';
 import {
   ageOf,
   computeBetweenLooks,

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Db, Tx } from '../../platform/database/database.ts';
 import type { ExperimentRow } from './experiment.ts';
-import { runningExperiments } from './queries.ts';
+import { runningExperiments } from './running-queries.ts';
 
 export async function guardedExperiments(db: Db): Promise<ExperimentRow[]> {
   return (await runningExperiments(db)).filter(({ guardrails }) => guardrails.length > 0);

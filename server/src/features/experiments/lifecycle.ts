@@ -41,11 +41,11 @@ import {
   deleteExperiment,
   insertExperiment,
   lockExperiment,
-  runningOf,
   updateDraft,
   updateState,
   type ExperimentValues,
 } from './queries.ts';
+import { runningOf } from './running-queries.ts';
 import { changeOfRunning } from './running-changes.ts';
 import { checkDefinition } from './validation.ts';
 

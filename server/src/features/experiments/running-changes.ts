@@ -12,12 +12,12 @@ import { lockExperimentOrThrow, notDraft, type Precondition } from './locking.ts
 import { grownRanges } from './placement.ts';
 import {
   readDatabaseClock,
-  runningOf,
   updateState,
   experimentValuesOf,
   type ExperimentChange,
   type ExperimentValues,
 } from './queries.ts';
+import { runningOf } from './running-queries.ts';
 
 /**
  * Applies a `PATCH` that raises the traffic, postpones the end, or both.

@@ -44,6 +44,7 @@ import {
 } from '../media/media.ts';
 import { recordEvent } from '../webhooks/webhooks.ts';
 import { listAttempts, newAttempt } from './attempts.ts';
+import { deadlineOf, maxDurationOf, type DurationLimits } from './deadlines.ts';
 import { EarlyPlayback } from './early-playback.ts';
 import { addEmbeddedCaptions, storeEmbeddedCaptions } from './embedded-captions.ts';
 import {
@@ -57,15 +58,12 @@ import {
 import { reportProgress } from './progress.ts';
 import { findPreparation, removePreparation, storeLadder, storePreparation } from './queries.ts';
 
-export type MediaJobParts = {
+export type MediaJobParts = DurationLimits & {
   db: Db;
   storage: Storage;
   limits: Pick<MediaTaskOptions, 'stallMs' | 'memoryLimitBytes' | 'niceness'>;
   /** Renditions to create; see `LADDER_STEPS`. */
   steps: readonly LadderStep[];
-  maxDurationMs: number;
-  maxLiveDurationMs: number;
-  deadlineMs: number;
   concurrency: number;
   /** Maximum threads per decoder and encoder of one video. */
   threads: number;
@@ -115,22 +113,6 @@ const bytesGone = [
   'The original file no longer exists in storage. Upload the file again.',
   { retryable: false },
 ] as const;
-
-type Limits = Pick<MediaJobParts, 'deadlineMs' | 'maxDurationMs' | 'maxLiveDurationMs'>;
-const longestDeadlineMs = 24 * 3_600_000;
-
-/** Recordings of live streams may be longer than videos. */
-function maxDurationOf(limits: Limits, { isVideo }: Pick<MediaSource, 'isVideo'>): number {
-  const { maxDurationMs, maxLiveDurationMs } = limits;
-  return isVideo ? maxDurationMs : Math.max(maxDurationMs, maxLiveDurationMs);
-}
-
-/** An attempt's deadline scales with the maximum allowed duration. */
-function deadlineOf(limits: Limits, source: Pick<MediaSource, 'isVideo'>): number {
-  const longer = maxDurationOf(limits, source) / limits.maxDurationMs;
-  const deadlineMs = Math.ceil(limits.deadlineMs * longer);
-  return Math.min(deadlineMs, Math.max(limits.deadlineMs, longestDeadlineMs));
-}
 
 type Work = { contentId: string; source: MediaSource; sourcePath: string; outputDir: string };
 

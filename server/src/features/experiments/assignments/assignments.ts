@@ -18,7 +18,7 @@ import {
   readBaseValues,
 } from '../../settings/settings.ts';
 import type { ExperimentType } from '../experiment.ts';
-import { experimentsInEffect } from '../queries.ts';
+import { experimentsInEffect } from '../running-queries.ts';
 import type { Exposures } from './exposures.ts';
 import { KnownVariants, nothingKnown } from './known-variants.ts';
 import { AssignmentPatience } from './patience.ts';

@@ -2,16 +2,8 @@
  * Analyses an experiment: turns the data of each arm into values, tests, health and a
  * recommendation. Pure: the same arms, plan and monitoring always give the same analysis.
  */
-import { compareMeans, type Comparison, type Interval } from './comparison.ts';
-import {
-  adjustByCovariate,
-  ratioEstimate,
-  type CovariateSample,
-  type Estimate,
-  type RatioSample,
-  type Sample,
-  type ShareEstimate,
-} from './estimates.ts';
+import type { Comparison, Interval } from './comparison.ts';
+import type { CovariateSample, RatioSample, Sample, ShareEstimate } from './estimates.ts';
 import {
   judgeGuardrails,
   type Guarded,
@@ -19,12 +11,12 @@ import {
   type GuardrailResult,
 } from './guardrails.ts';
 import { holm } from './holm.ts';
+import { compareArms, measure, type Measured } from './measures.ts';
 import type { BuiltInMetric } from './metric-names.ts';
 import type { Monitoring } from './monitoring.ts';
 import { detectableEffect } from './power.ts';
 import { recommend, type Recommendation } from './recommendation.ts';
 import { checkSampleRatio, type SampleRatio } from './sample-ratio.ts';
-import { compareShares } from './shares.ts';
 
 export { metricNames } from './metric-names.ts';
 
@@ -176,8 +168,6 @@ export type MetricTest = {
   controlConfidence: number;
 };
 
-type Measured = { units: number; value: number | null; enough: boolean };
-
 /** The comparisons of one metric with the control, not decided yet. */
 export function testMetric(
   metric: string,
@@ -242,58 +232,6 @@ function liftOf(control: number | null, value: number | null): number | null {
 
 function finite(value: number | null): number | null {
   return value !== null && Number.isFinite(value) ? value : null;
-}
-
-type MeasuredEstimate = Measured & { estimate: Estimate | null };
-
-function measure(
-  metric: string,
-  arms: readonly ArmData[],
-  plan: Pick<AnalysisPlan, 'minimumUnits' | 'minimumOutcomes'>,
-): MeasuredEstimate[] {
-  const samples = arms.map((arm) => sampleOf(metric, arm));
-  const adjusted = adjustByCovariate(samples.flatMap((one) => (one?.kind === 'mean' ? [one] : [])));
-  return samples.map((sample, index): MeasuredEstimate => {
-    if (sample?.kind === 'share') {
-      const { units, successes } = sample;
-      const outcomes = Math.min(successes, units - successes);
-      const enough = units >= plan.minimumUnits && outcomes >= plan.minimumOutcomes;
-      return { units, value: units === 0 ? null : successes / units, enough, estimate: null };
-    }
-    const estimate = sample?.kind === 'ratio' ? ratioEstimate(sample) : (adjusted[index] ?? null);
-    const units = estimate?.units ?? 0;
-    const value = estimate === null || units === 0 ? null : estimate.mean;
-    return { units, value, enough: units > 0 && units >= plan.minimumUnits, estimate };
-  });
-}
-
-/** The data of a metric in one arm, or undefined for an unknown metric. */
-function sampleOf(metric: string, arm: ArmData): Sample | undefined {
-  switch (metric) {
-    case 'completionRate':
-      return { kind: 'ratio', ...arm.completionRate };
-    case 'watchTime':
-    case 'sessionsPerUser':
-      return { kind: 'mean', ...arm[metric] };
-    case 'retention':
-      return { kind: 'share', ...arm.retention };
-    default:
-      return arm.own?.[metric];
-  }
-}
-
-function compareArms(
-  metric: string,
-  arms: readonly ArmData[],
-  measured: readonly MeasuredEstimate[],
-  [control, treatment]: readonly [number, number],
-): Comparison | null {
-  const [a, b] = [arms[control], arms[treatment]].map((arm) =>
-    arm === undefined ? undefined : sampleOf(metric, arm),
-  );
-  if (a?.kind === 'share' && b?.kind === 'share') return compareShares(a, b);
-  const [one, other] = [measured[control]?.estimate, measured[treatment]?.estimate];
-  return one == null || other == null ? null : compareMeans(one, other);
 }
 
 /** Decides one family of comparisons and fills in the results. */

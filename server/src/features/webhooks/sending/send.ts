@@ -5,8 +5,9 @@ import { writeAttemptLine } from './attempt-log.ts';
 import type { AttemptResult } from './attempt.ts';
 import type { AttemptRecord } from './record-queries.ts';
 import type { RecordFate } from './recorder.ts';
-import { decideNext, type Decision } from './schedule.ts';
+import { decideNext, type Decision, type NotMadeReason } from './schedule.ts';
 import type { DeliveryReport } from './sender-options.ts';
+import { noHeaders } from './shown-headers.ts';
 import type { ClaimedDelivery, ClaimedWebhook } from './claim-queries.ts';
 import type { OpenedSecrets } from '../endpoints/secrets.ts';
 import type { SendResult } from './slots.ts';
@@ -42,6 +43,13 @@ export function newSending(
 /** The number of the attempt that a claim is for, from 1. */
 export function attemptNumber({ attempts, isManual }: ClaimedDelivery): number {
   return isManual ? attempts : attempts + 1;
+}
+
+/** The result of a delivery that is given back without an attempt. */
+export function notMade(reason: NotMadeReason): AttemptResult {
+  const now = performance.now();
+  const end = { type: 'not made', reason } as const;
+  return { end, startedAt: now, endedAt: now, response: null, headers: noHeaders, cause: null };
 }
 
 /** The record of an attempt that has ended. */

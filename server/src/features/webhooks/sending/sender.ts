@@ -44,13 +44,13 @@ import {
   attemptNumber,
   logAttempt,
   newSending,
+  notMade,
   reportOf,
   slotResult,
   toRecord,
   type Sending,
   type SendingWebhook,
 } from './send.ts';
-import { noHeaders } from './shown-headers.ts';
 import { SendSlots } from './slots.ts';
 import { agedStates, renewStates, renewStatesEveryMs } from './state-renewal.ts';
 import type { Slot } from './webhook-load.ts';
@@ -265,17 +265,8 @@ class Sender implements DeliverySender {
   }
 
   #giveBack(sending: Sending, reason: NotMadeReason = 'released'): void {
-    const now = performance.now();
-    const end = { type: 'not made', reason } as const;
-    const result = {
-      end,
-      startedAt: now,
-      endedAt: now,
-      response: null,
-      headers: noHeaders,
-      cause: null,
-    };
-    this.#record(sending, toRecord(sending, result, this.#options.scheduleMs));
+    const record = toRecord(sending, notMade(reason), this.#options.scheduleMs);
+    this.#record(sending, record);
   }
 
   #record(sending: Sending, attempt: AttemptRecord): void {

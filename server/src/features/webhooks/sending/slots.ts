@@ -21,23 +21,20 @@
  * 6. Deliveries beyond a quick webhook's window wait here, a few windows at most, so that a quick
  *    receiver need not wait for the next claim. Claims have a fixed cost, so the next claim for a
  *    webhook is made only when half of them have been sent, and claims for webhooks that are not
- *    quick are made only now and then.
+ *    quick are made only now and then (`claim-turns.ts`).
  */
-import { LRUCache } from 'lru-cache';
+import { ClaimTurns } from './claim-turns.ts';
 import { Connecting, connectingPlaces } from './connecting.ts';
-import { RateLimit } from './rate-limit.ts';
+import { KnownWebhooks, type KnownWebhook } from './known-webhooks.ts';
 import { roomFor, type Room } from './room.ts';
 import { SlotPool } from './slot-pool.ts';
 import {
   hasNext,
-  isForgotten,
   learn,
   leisurelyAfterMs,
-  newLoad,
   openOf,
   poolNames,
   loadPoolOf,
-  rememberedLoad,
   type Load,
   type PoolName,
   type Slot,
@@ -52,43 +49,22 @@ export type SlotLimits = {
 
 export type SendResult = 'success' | 'failure' | 'not made';
 
-/** A claim's information about a webhook. */
-export type KnownWebhook = {
-  readonly organizationId: string;
-  readonly webhookId: string;
-  /** The first failed attempt since its last success, or null if there is none. */
-  readonly failingSinceS: number | null;
-  /** Maximum sends per second, or null for no limit. */
-  readonly rateLimit: number | null;
-};
-
-/**
- * Interval between claims for webhooks that are not quick. Hundreds of these make a claim slower,
- * and quick webhooks wait for its end.
- */
-const patienceMs = 25;
 /** Interval between checks for sends that have lasted so long that they must give up their slot. */
 const lookAgainMs = 25;
 /**
  * Starting a send takes a tenth of a millisecond. After this many starts, other work gets a turn.
  */
 const maxStartsAtOnce = 32;
-/** Maximum number of remembered healthy webhooks that are idle. */
-const maxRemembered = 10_000;
 
 export class SendSlots<T> {
   readonly #limits: SlotLimits;
   readonly #start: (item: T, slot: Slot) => void;
   readonly #now: () => number;
-  readonly #loads = new Map<string, Load<T>>();
-  /** Latest response times of healthy webhooks that have been forgotten. */
-  readonly #remembered = new LRUCache<string, number>({ max: maxRemembered });
+  readonly #webhooks = new KnownWebhooks<T>();
+  readonly #turns = new ClaimTurns();
   readonly #pools: Record<PoolName, SlotPool>;
   readonly #connecting = new Connecting();
   #underWay = 0;
-  #turn = 0;
-  #claimedForAllAt = Number.NEGATIVE_INFINITY;
-  #isForAllDue = false;
   #immediate: NodeJS.Immediate | null = null;
   #timer: NodeJS.Timeout | null = null;
 
@@ -124,29 +100,13 @@ export class SendSlots<T> {
     this.#lookAround();
     const { total } = this.#limits;
     const now = this.#now();
-    const isForAll = now - this.#claimedForAllAt >= patienceMs;
-    if (isForAll) this.#claimedForAllAt = now;
-    this.#isForAllDue = !isForAll;
-    this.#turn += 1;
-    return roomFor(this.#loads, { total, claimed, turn: this.#turn, isForAll, now });
+    const { turn, isForAll } = this.#turns.next(now);
+    return roomFor(this.#webhooks.loads, { total, claimed, turn, isForAll, now });
   }
 
   /** Must be called before the first `enter` for a claimed webhook. */
-  know({ organizationId, webhookId, failingSinceS, rateLimit }: KnownWebhook): void {
-    const now = this.#now();
-    let load = this.#loads.get(webhookId);
-    if (load === undefined) {
-      const tookMs = failingSinceS === null ? this.#remembered.get(webhookId) : undefined;
-      load =
-        tookMs === undefined
-          ? newLoad(organizationId, failingSinceS !== null, now)
-          : rememberedLoad(organizationId, tookMs, now);
-      this.#remembered.delete(webhookId);
-      this.#loads.set(webhookId, load);
-    }
-    if (rateLimit === null) load.rate = null;
-    else if (load.rate === null) load.rate = new RateLimit(rateLimit, now);
-    else load.rate.change(rateLimit, now);
+  know(webhook: KnownWebhook): void {
+    this.#webhooks.know(webhook, this.#now());
   }
 
   /**
@@ -155,11 +115,10 @@ export class SendSlots<T> {
    */
   untilRoomMs(): number {
     const now = this.#now();
+    const untilForAllMs = this.#turns.untilForAllMs(now);
     let untilMs = Infinity;
-    for (const load of this.#loads.values()) {
-      if (this.#isForAllDue && load.pool !== 'quick') {
-        untilMs = Math.min(untilMs, Math.max(0, this.#claimedForAllAt + patienceMs - now));
-      }
+    for (const load of this.#webhooks.loads.values()) {
+      if (load.pool !== 'quick') untilMs = Math.min(untilMs, untilForAllMs);
       if (load.rate === null || openOf(load) <= 0) continue;
       untilMs = Math.min(untilMs, load.rate.untilRoomMs(now));
     }
@@ -168,7 +127,7 @@ export class SendSlots<T> {
 
   /** Adds a claimed delivery, which starts now or waits for its turn. */
   enter(webhookId: string, item: T): void {
-    const load = this.#loads.get(webhookId);
+    const load = this.#webhooks.loads.get(webhookId);
     if (load === undefined) throw new Error(`unknown webhook: ${webhookId}`);
     load.rate?.take();
     load.waiting.push(item);
@@ -180,7 +139,7 @@ export class SendSlots<T> {
   begin(slot: Slot): void {
     const now = this.#now();
     slot.waitingSince = now;
-    if (!slot.hasBegun) this.#loads.get(slot.webhookId)?.rate?.begin(now);
+    if (!slot.hasBegun) this.#webhooks.loads.get(slot.webhookId)?.rate?.begin(now);
     slot.hasBegun = true;
     if (this.#connecting.leave(slot, now)) {
       this.#connected(slot);
@@ -189,7 +148,7 @@ export class SendSlots<T> {
   }
 
   end(slot: Slot, result: SendResult): void {
-    const load = this.#loads.get(slot.webhookId);
+    const load = this.#webhooks.loads.get(slot.webhookId);
     if (!load?.underWay.delete(slot)) return;
     this.#underWay -= 1;
     const now = this.#now();
@@ -222,7 +181,7 @@ export class SendSlots<T> {
    */
   takeWaiting(which: 'slow' | 'all' | { webhookId: string }): T[] {
     const taken: T[] = [];
-    for (const [webhookId, load] of this.#loads) {
+    for (const [webhookId, load] of this.#webhooks.loads) {
       if (which === 'slow' && loadPoolOf(load, this.#now()) !== 'slow') continue;
       if (typeof which === 'object' && which.webhookId !== webhookId) continue;
       const kept = which === 'slow' ? Math.max(0, load.window - load.underWay.size) : 0;
@@ -237,9 +196,8 @@ export class SendSlots<T> {
   /** Reclassifies webhooks, forgets idle ones, and starts whatever there is room for. */
   #lookAround(): void {
     const now = this.#now();
-    for (const [webhookId, load] of this.#loads) {
-      if (isForgotten(load, now)) this.#forget(webhookId, load);
-      else this.#reclassify(load, now);
+    for (const [webhookId, load] of this.#webhooks.loads) {
+      if (!this.#webhooks.forgetIdle(webhookId, load, now)) this.#reclassify(load, now);
     }
     this.serve();
   }
@@ -260,11 +218,6 @@ export class SendSlots<T> {
     }
   }
 
-  #forget(webhookId: string, { hasSucceeded, isFailing, lastTookMs }: Load<T>): void {
-    this.#loads.delete(webhookId);
-    if (hasSucceeded && !isFailing) this.#remembered.set(webhookId, lastTookMs);
-  }
-
   #standInLine(webhookId: string, load: Load<T>): void {
     if (load.isInLine || !hasNext(load)) return;
     load.isInLine = true;
@@ -273,14 +226,14 @@ export class SendSlots<T> {
 
   #serve(name: PoolName): void {
     const pool = this.#pools[name];
-    const sendsOf = (webhookId: string) => this.#loads.get(webhookId)?.held[name] ?? 0;
+    const sendsOf = (webhookId: string) => this.#webhooks.loads.get(webhookId)?.held[name] ?? 0;
     for (let starts = 0; pool.isWaitedFor; starts += 1) {
       if (starts === maxStartsAtOnce) return this.#serveNext();
       const untilMs = this.#connecting.untilRoomMs(name, this.#now());
       if (untilMs > 0) return this.#serveSoon(untilMs);
       const webhookId = pool.next(sendsOf);
       if (webhookId === null) return this.#serveSoon(lookAgainMs);
-      const load = this.#loads.get(webhookId);
+      const load = this.#webhooks.loads.get(webhookId);
       if (load === undefined) continue;
       load.isInLine = false;
       const isMoved = load.pool !== name;
@@ -341,7 +294,7 @@ export class SendSlots<T> {
   }
 
   #leavePool(slot: Slot): void {
-    const load = this.#loads.get(slot.webhookId);
+    const load = this.#webhooks.loads.get(slot.webhookId);
     if (slot.pool === null || load === undefined) return;
     load.held[slot.pool] -= 1;
     this.#pools[slot.pool].giveBack(load.organizationId);
