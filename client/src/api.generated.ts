@@ -44,14 +44,14 @@ export interface paths {
         post?: never;
         /**
          * Delete an alert
-         * @description With its history. If it was firing, it is told as resolved.
+         * @description Also deletes its history. If it was firing, it is reported as resolved.
          */
         delete: operations["deleteAlert"];
         options?: never;
         head?: never;
         /**
          * Change an alert
-         * @description With another rule it starts anew. If it was firing then, it is told as resolved.
+         * @description Changing the rule resets the alert. If it was firing, it is reported as resolved.
          */
         patch: operations["updateAlert"];
         trace?: never;
@@ -391,7 +391,7 @@ export interface paths {
         put?: never;
         /**
          * Save a report
-         * @description Saves a report and its query under a name. With a `schedule`, it is made once at each due time and sent by mail or to webhooks.
+         * @description Saves a report and its query under a name. With a `schedule`, it is run once at each due time and sent by mail or to webhooks.
          */
         post: operations["createReport"];
         delete?: never;
@@ -525,7 +525,7 @@ export interface paths {
         };
         /**
          * Get viewer retention
-         * @description A cohort is the viewers whose first day is the same or, by week, falls in the same week. Retention is always counted in days, and `hour` is treated as days. With `Accept: text/csv`, the response is a line for each cohort.
+         * @description A cohort consists of the viewers whose first day is the same or, by week, falls in the same week. Retention is always counted in days, and `hour` is treated as `day`. With `Accept: text/csv`, the response is a line for each cohort.
          */
         get: operations["getRetentionAnalytics"];
         put?: never;
@@ -1393,7 +1393,7 @@ export interface paths {
         };
         /**
          * Get the results of an experiment
-         * @description With `endsAt`, those of the last look, one a day; without, as of now. What each number means is in docs/experiments.md. With `Accept: text/csv` as a table.
+         * @description With `endsAt`, returns the results of the last look (one per day), otherwise the current results. docs/experiments.md explains each number. With `Accept: text/csv`, returns a table.
          */
         get: operations["getExperimentResults"];
         put?: never;
@@ -1777,7 +1777,7 @@ export interface paths {
         };
         /**
          * Get a page of the feed
-         * @description Returns items that are ready, published, public and within their schedule, ranked for the viewer. Use `meta.nextCursor` to get the next page. Items do not repeat within one `feedId`. What a viewer does affects a running session from the page after next on, and a new session immediately.
+         * @description Returns items that are ready, published, public and within their schedule, ranked for the viewer. Use `meta.nextCursor` to get the next page. Items do not repeat within one `feedId`. The viewer’s actions affect a running session from the page after next on, and a new session immediately.
          */
         get: operations["getFeed"];
         put?: never;
@@ -1929,7 +1929,7 @@ export interface paths {
         };
         /**
          * List the latest requests of a key
-         * @description Newest first, including rejected requests. A request appears within a few seconds. At most 50,000 of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
+         * @description Newest first, including rejected requests. A request appears within a few seconds. At most 50,000 requests of the last days are kept (`REELFEED_REQUEST_LOG_RETENTION`).
          */
         get: operations["listKeyRequests"];
         put?: never;
@@ -2019,7 +2019,7 @@ export interface paths {
         put?: never;
         /**
          * Create up to 20 clips of a live stream
-         * @description Works while the stream is live and with its recording. The items are created immediately and processed like uploads. A clip with an invalid value fails individually.
+         * @description Works both while the stream is live and from its recording. The items are created immediately and processed like uploads. A clip with an invalid value fails individually.
          */
         post: operations["createLiveClips"];
         delete?: never;
@@ -2079,7 +2079,7 @@ export interface paths {
         put?: never;
         /**
          * Add a simulcast target to a live stream
-         * @description The stream is relayed by RTMP as sent by the encoder, starting at the next key frame. A stream can have at most five targets.
+         * @description The stream is relayed over RTMP as sent by the encoder, starting at the next key frame. A stream can have at most five targets.
          */
         post: operations["addSimulcastTarget"];
         delete?: never;
@@ -3629,7 +3629,7 @@ export interface components {
             key: string;
             lastUsedAt: string | null;
             name: string;
-            /** @description The start of the key, for recognizing it. */
+            /** @description The first characters of the key, by which it can be recognized. */
             prefix: string;
             rateLimit: number | null;
             revokedAt: string | null;
@@ -3782,7 +3782,7 @@ export interface components {
             startDate: string;
             /** @enum {string} */
             status: "pending" | "processing" | "ready" | "failed" | "cancelled" | "expired";
-            /** @description Time zone of the days when the export was requested. */
+            /** @description Time zone that divides the days, as it was when the export was requested. */
             timeZone: string;
         };
         /** ExportDataset */
@@ -3863,7 +3863,7 @@ export interface components {
             region: string | null;
             /** @enum {string} */
             status: "waiting" | "pushing";
-            /** @description By which events are partitioned into days. */
+            /** @description Time zone that divides events into days. */
             timeZone: string;
         };
         /** ExportSchedule */
@@ -4123,7 +4123,7 @@ export interface components {
             id: string;
             lastUsedAt: string | null;
             name: string;
-            /** @description The start of the key, for recognizing it. */
+            /** @description The first characters of the key, by which it can be recognized. */
             prefix: string;
             rateLimit: number | null;
             revokedAt: string | null;
@@ -4139,7 +4139,7 @@ export interface components {
              */
             durationMs: number;
             /**
-             * @description Number of requests of about the previous second that are not listed. The list has the first 20 successes and the first 20 failures of each second and process.
+             * @description Number of requests from about the previous second that are not listed. The list contains the first 20 successes and the first 20 failures of each second and process.
              * @example 0
              */
             leftOut: number;
@@ -4281,7 +4281,7 @@ export interface components {
         };
         /** Organization */
         Organization: {
-            /** @description Origins whose pages may use publishable keys. Empty: every origin. */
+            /** @description Origins whose pages may use publishable keys. If empty, every origin may. */
             allowedOrigins: string[];
             /** @description Whether items are published when they become ready. */
             autoPublish: boolean;
@@ -4293,7 +4293,7 @@ export interface components {
             name: string;
             /** @description Whether a `userId` sent with a publishable key requires a signature by a viewer key. Without a signature, the request or event is treated as anonymous. */
             requireSignedViewers: boolean;
-            /** @description IANA name of the time zone of the days and hours in reports. After a change, run `reelfeed rebuild all` to convert earlier days. */
+            /** @description IANA name of the time zone that reports use for days and hours. After a change, run `reelfeed rebuild all` to convert earlier days. */
             timeZone: string;
         };
         /** Person */
@@ -4432,7 +4432,7 @@ export interface components {
             key: string;
             lastUsedAt: string | null;
             name: string;
-            /** @description The start of the key, for recognizing it. */
+            /** @description The first characters of the key, by which it can be recognized. */
             prefix: string;
             rateLimit: number | null;
             /** @description The id of the previous key, which expires. */
@@ -4762,7 +4762,7 @@ export interface components {
          *
          *     `SINGLE_SIGN_ON_EMAIL`: The single sign-on provider did not send a verified email address.
          *
-         *     `SINGLE_SIGN_ON_DOMAIN`: Addresses of this domain cannot sign in here.
+         *     `SINGLE_SIGN_ON_DOMAIN`: People with an email address of this domain cannot sign in here.
          *
          *     `SINGLE_SIGN_ON_ROLE`: None of your groups has a role here.
          *
@@ -4958,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbv9eeevby93499yfbe8",
+                     *         "requestId": "req_01m8h7h2ygekgr45hxy91q1vb2",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5107,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h5cbvte5cafrtf2bqkkh5f",
+                     *         "id": "alr_01m8h7h33wehtswdpg2hfs5kw8",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5131,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T13:26:43.323Z"
+                     *         "createdAt": "2026-11-28T14:04:15.357Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbveef5snw4fxvqj3dqp"
+                     *         "requestId": "req_01m8h7h2z1e7t907sjb7d2xhxg"
                      *       }
                      *     }
                      */
@@ -5200,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h5cbw2edasyycsapktn650",
+                     *         "id": "alr_01m8h7h35vehz96rgbx8pz0ddp",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5224,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T13:26:43.330Z"
+                     *         "createdAt": "2026-11-28T14:04:15.419Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbw5egx8c49nt73m36vr"
+                     *         "requestId": "req_01m8h7h36cetpteg3vct3xt41f"
                      *       }
                      *     }
                      */
@@ -5292,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h5cbx6ehqrjzs7h1n7657d",
+                     *         "id": "alr_01m8h7h3bfe9ttz541ardzs87h",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbx9ew7855gz7q62p679"
+                     *         "requestId": "req_01m8h7h3bqepnsc06gk14psyps"
                      *       }
                      *     }
                      */
@@ -5436,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h5cbwaed2thxh84scmg73q",
+                     *         "id": "alr_01m8h7h37ze8f9zbegyggs4pfv",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5460,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T13:26:43.339Z"
+                     *         "createdAt": "2026-11-28T14:04:15.488Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbweet8vqfn94n0097g1"
+                     *         "requestId": "req_01m8h7h395evk9nqn009kjx2dt"
                      *       }
                      *     }
                      */
@@ -5536,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbybern9aa9zdz65vcme",
+                     *         "requestId": "req_01m8h7h3gjecwvd0033xhfj1rz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5693,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbxfedxbmj2yb6g493a9"
+                     *         "requestId": "req_01m8h7h3cjetybza8vp3mg0mpm"
                      *       }
                      *     }
                      */
@@ -5812,8 +5812,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbm6esw9f4wy1ez1ydva",
-                     *         "asOf": "2026-11-28T13:26:43.081Z"
+                     *         "requestId": "req_01m8h7h29rexbvt3ya33fdcyg6",
+                     *         "asOf": "2026-11-28T14:04:14.535Z"
                      *       }
                      *     }
                      */
@@ -6015,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc9geq4a5danprx935j0",
-                     *         "asOf": "2026-11-28T13:26:43.787Z"
+                     *         "requestId": "req_01m8h7h4rkewfb7w3vk127nnrn",
+                     *         "asOf": "2026-11-28T14:04:17.080Z"
                      *       }
                      *     }
                      */
@@ -6169,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a22256-2946-704d-be31-586f1f863c27",
+                     *           "contentId": "01a22278-7a94-7335-ac42-bdbd50660883",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6220,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbmne4tbggvfc9kwenet",
+                     *         "requestId": "req_01m8h7h2aseqjvckx5wgybjtdx",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T13:26:43.100Z"
+                     *         "asOf": "2026-11-28T14:04:14.609Z"
                      *       }
                      *     }
                      */
@@ -6490,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a22256-2eb1-766a-a97b-a6bc446478fd",
+                     *         "contentId": "01a22278-8a07-77db-afe7-facee02f4902",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6579,8 +6579,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbnrewva8vpsyvfksber",
-                     *         "asOf": "2026-11-28T13:26:43.131Z"
+                     *         "requestId": "req_01m8h7h2greqwvctrxw2rzrt99",
+                     *         "asOf": "2026-11-28T14:04:14.755Z"
                      *       }
                      *     }
                      */
@@ -6848,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a22256-2f1e-74b0-a624-bdc80701f3a3",
+                     *         "contentId": "01a22278-8af8-7093-855c-0e9f5ad7f03c",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6888,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbs3ehnrm07xtsda306w",
-                     *         "asOf": "2026-11-28T13:26:43.236Z"
+                     *         "requestId": "req_01m8h7h2ree6sajfn5qcnxsfh1",
+                     *         "asOf": "2026-11-28T14:04:14.995Z"
                      *       }
                      *     }
                      */
@@ -7116,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccase0rb42v7e5v62h4w",
-                     *         "asOf": "2026-11-28T13:26:43.813Z"
+                     *         "requestId": "req_01m8h7h4v3e46ty7qtkjs5zvt6",
+                     *         "asOf": "2026-11-28T14:04:17.154Z"
                      *       }
                      *     }
                      */
@@ -7303,8 +7303,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbp5eapsmcrabnc32pz3",
-                     *         "asOf": "2026-11-28T13:26:43.145Z"
+                     *         "requestId": "req_01m8h7h2hzebf8xdpzrx3k79as",
+                     *         "asOf": "2026-11-28T14:04:14.794Z"
                      *       }
                      *     }
                      */
@@ -7628,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc7cebkv219sgpcds8wv",
-                     *         "asOf": "2026-11-28T13:26:43.707Z"
+                     *         "requestId": "req_01m8h7h4naeart7cfsesaxspwz",
+                     *         "asOf": "2026-11-28T14:04:16.964Z"
                      *       }
                      *     }
                      */
@@ -7785,8 +7785,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbrpenfaf23ew0rwsx09",
-                     *         "asOf": "2026-11-28T13:26:43.222Z"
+                     *         "requestId": "req_01m8h7h2q1ecmrk1dyc9r5tkg4",
+                     *         "asOf": "2026-11-28T14:04:14.946Z"
                      *       }
                      *     }
                      */
@@ -7909,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbqfem08q1yvf91pr7gp",
-                     *         "asOf": "2026-11-28T13:26:43.187Z"
+                     *         "requestId": "req_01m8h7h2m1ea587ag8rqbgkrfe",
+                     *         "asOf": "2026-11-28T14:04:14.875Z"
                      *       }
                      *     }
                      */
@@ -8187,8 +8187,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbk1e46srpt92mjggr0n",
-                     *         "asOf": "2026-11-28T13:26:43.046Z"
+                     *         "requestId": "req_01m8h7h26pexnbpqanjppxveqq",
+                     *         "asOf": "2026-11-28T14:04:14.451Z"
                      *       }
                      *     }
                      */
@@ -8628,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc8mebssffgbmzk8t28f",
-                     *         "asOf": "2026-11-28T13:26:43.749Z"
+                     *         "requestId": "req_01m8h7h4q4e35bzn6mm03nxscd",
+                     *         "asOf": "2026-11-28T14:04:17.026Z"
                      *       }
                      *     }
                      */
@@ -8858,8 +8858,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbpserb82hrp41hy7db9",
-                     *         "asOf": "2026-11-28T13:26:43.161Z"
+                     *         "requestId": "req_01m8h7h2k4egdrs9skp0xgftb1",
+                     *         "asOf": "2026-11-28T14:04:14.820Z"
                      *       }
                      *     }
                      */
@@ -9056,14 +9056,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T13:26:43.300Z",
+                     *         "now": "2026-11-28T14:04:15.163Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "completions": 0,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 0,
+                     *           "saves": 1,
                      *           "rebuffers": 0,
                      *           "errors": 0,
                      *           "viewers": 0
@@ -9071,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T12:27:00.000Z",
+                     *             "minute": "2026-11-28T13:05:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9083,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T12:28:00.000Z",
+                     *             "minute": "2026-11-28T13:06:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9099,8 +9099,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbtyeda8pjrxqydhn8e8",
-                     *         "asOf": "2026-11-28T13:26:43.295Z"
+                     *         "requestId": "req_01m8h7h2x3e9nb2yawbyyv584h",
+                     *         "asOf": "2026-11-28T14:04:15.147Z"
                      *       }
                      *     }
                      */
@@ -9224,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbyhev0teae05ks7pvw7",
+                     *         "requestId": "req_01m8h7h3hgevwa31g7c9grngm5",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9439,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h5cbzcehavbrcctwf7vw8r",
+                     *         "id": "rpt_01m8h7h3s8ebr9qp6k1b4kam44",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9458,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T13:26:43.436Z"
+                     *         "createdAt": "2026-11-28T14:04:16.041Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbymezvba2p5yfrwe81f"
+                     *         "requestId": "req_01m8h7h3hrekabvc7fnc18ze1r"
                      *       }
                      *     }
                      */
@@ -9527,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h5cbzmejcvgj0z2fbwsvxh",
+                     *         "id": "rpt_01m8h7h3vee16vgakpge7sg2wb",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9546,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T13:26:43.444Z"
+                     *         "createdAt": "2026-11-28T14:04:16.119Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbzqehna6qx9b0h3r81a"
+                     *         "requestId": "req_01m8h7h3vtekg8nb13x7426ynh"
                      *       }
                      *     }
                      */
@@ -9614,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h5cc1ge6n9dm5z5ns3n393",
+                     *         "id": "rpt_01m8h7h468ekgv4apy2t9nkyya",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc1ken1b33aygz4n7z25"
+                     *         "requestId": "req_01m8h7h46yef8rfny3mrcrtg5s"
                      *       }
                      *     }
                      */
@@ -9821,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h5cbzxe20bgbsj2kk61g75",
+                     *         "id": "rpt_01m8h7h3y7esk9zz8f489k1mse",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9840,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T13:26:43.453Z"
+                     *         "createdAt": "2026-11-28T14:04:16.200Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc01eeb8qda0mc3xa4py"
+                     *         "requestId": "req_01m8h7h42peber49c2cpcr7qyp"
                      *       }
                      *     }
                      */
@@ -9911,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc3wegbt8jd4g0qzmbq9",
+                     *         "requestId": "req_01m8h7h4dkeh99eancq5ebvyxp",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9993,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8h5cc4dez9s3geq1zypbke4",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h5cc4dez9s3geq1zypbke4/iCTn_MlAFrwJFQIfyvTFVrT6kbY6Nd80",
-                     *         "createdAt": "2026-11-28T13:26:43.597Z",
-                     *         "expiresAt": "2026-12-05T13:26:43.597Z"
+                     *         "id": "rln_01m8h7h4ejeqcsy1c4fgws27e4",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h7h4ejeqcsy1c4fgws27e4/7tzgj1RkPJRMzQ0teji5amKjNHDEFAQR",
+                     *         "createdAt": "2026-11-28T14:04:16.722Z",
+                     *         "expiresAt": "2026-12-05T14:04:16.722Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc49eh9brdr98wb7qr3z"
+                     *         "requestId": "req_01m8h7h4ebe38vh906sa2gqyvy"
                      *       }
                      *     }
                      */
@@ -10070,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8h5cc50e5c8st4807m0fqzh",
+                     *         "id": "rln_01m8h7h4fbe8gamrwh2q84btmv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc54ehy8q52xjt2jjhj4"
+                     *         "requestId": "req_01m8h7h4fhe1r8ph37mr2k3cwz"
                      *       }
                      *     }
                      */
@@ -10146,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc2herzr9wmy5agwtcse",
+                     *         "requestId": "req_01m8h7h4bzemqv6qrt6vbaeep8",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8h5cc21ennbh8ae98p17df1",
+                     *         "id": "rrn_01m8h7h4aeexvt55weaync7eqa",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10225,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T13:26:43.522Z"
+                     *         "createdAt": "2026-11-28T14:04:16.591Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc1zehe9ye33gh61rjza"
+                     *         "requestId": "req_01m8h7h49vektbb2q18amt26mm"
                      *       }
                      *     }
                      */
@@ -10291,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8h5cc3be8n83wsenej94710",
+                     *         "id": "rrn_01m8h7h4cteekvfne57f7bb6m1",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10300,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T13:26:43.563Z",
+                     *         "createdAt": "2026-11-28T14:04:16.666Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc3ferw8v6nbvgbca5xs"
+                     *         "requestId": "req_01m8h7h4d1e1h8tdmzk04hvggh"
                      *       }
                      *     }
                      */
@@ -10419,8 +10419,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbq8e1wrbzs9ke8gt4dc",
-                     *         "asOf": "2026-11-28T13:26:43.176Z"
+                     *         "requestId": "req_01m8h7h2kpeqyt7ce8ygqqfbsz",
+                     *         "asOf": "2026-11-28T14:04:14.838Z"
                      *       }
                      *     }
                      */
@@ -10547,8 +10547,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbqtereaeztz45m711gm",
-                     *         "asOf": "2026-11-28T13:26:43.195Z"
+                     *         "requestId": "req_01m8h7h2ncebmrz5cchd7e8651",
+                     *         "asOf": "2026-11-28T14:04:14.893Z"
                      *       }
                      *     }
                      */
@@ -10749,8 +10749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbrdeaf8xjeg9xhqxpfw",
-                     *         "asOf": "2026-11-28T13:26:43.213Z"
+                     *         "requestId": "req_01m8h7h2pke008rgtswanqprb1",
+                     *         "asOf": "2026-11-28T14:04:14.932Z"
                      *       }
                      *     }
                      */
@@ -10854,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8h5c1tvex78sram7q557ps3",
-                     *           "recordedAt": "2026-11-28T13:26:33.052Z",
+                     *           "id": "aud_01m8h7gbtzeq3rvj6654x4q08v",
+                     *           "recordedAt": "2026-11-28T14:03:51.520Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8h5c1treprbahhp2qqq2b71",
+                     *           "resourceId": "key_01m8h7gbtve8m99n6b1v8q0b6m",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8h5c1tkeweaacf0zbsfvs1s"
+                     *           "requestId": "req_01m8h7gbthe9n9yy9wfknk1e5q"
                      *         },
                      *         {
-                     *           "id": "aud_01m8h5c1scegrvrb8kmk6sywb3",
-                     *           "recordedAt": "2026-11-28T13:26:33.005Z",
+                     *           "id": "aud_01m8h7gbrfevgadwn40m11hwyc",
+                     *           "recordedAt": "2026-11-28T14:03:51.440Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8h5c1saegqr79xv94v16qkw",
+                     *           "resourceId": "key_01m8h7gbrae16bcetv8w3kd72x",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8h5c1s7e1gr6dbcm5vpq4ee"
+                     *           "requestId": "req_01m8h7gbr7ez08ewgwgfq1gr8n"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1xtev381q0dmxketh2q",
+                     *         "requestId": "req_01m8h7gc1ze0qa1vhrs4q7r7se",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10991,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5canwehyb1z5ce35s7a04",
+                     *         "requestId": "req_01m8h7h000eet8wsr8454sbx1n",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11010,7 +11010,7 @@ export interface operations {
                             };
                         };
                         meta: {
-                            /** @description The same as in `data`, in the place where feeds have it. */
+                            /** @description The same as in `data`, repeated where feed responses have it. */
                             experiments: {
                                 experimentId: string;
                                 variantId: string;
@@ -11100,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22256-07c9-73a4-9dfd-a082ffd8842b",
+                     *           "id": "01a22278-305d-7738-a28b-12ddf7a30301",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11139,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:26:33.163Z",
-                     *           "updatedAt": "2026-11-28T13:26:33.202Z"
+                     *           "createdAt": "2026-11-28T14:03:51.773Z",
+                     *           "updatedAt": "2026-11-28T14:03:51.840Z"
                      *         },
                      *         {
-                     *           "id": "01a22256-043a-70ff-94f3-5c9d8cac47e9",
+                     *           "id": "01a22278-284d-731c-b68b-7abca974c45d",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11182,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:26:32.255Z",
-                     *           "updatedAt": "2026-11-28T13:26:32.413Z"
+                     *           "createdAt": "2026-11-28T14:03:49.710Z",
+                     *           "updatedAt": "2026-11-28T14:03:50.101Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c219edm916ejfysw3rmh",
+                     *         "requestId": "req_01m8h7gc9eevfvx36329gsmxyd",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11287,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-085a-72c8-a0cc-023ee1af2d3b",
+                     *         "id": "01a22278-314f-7244-ab01-873c225cb7b6",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11326,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:26:33.307Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.307Z"
+                     *         "createdAt": "2026-11-28T14:03:52.017Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.017Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c21ye76a1qbtgrwhrdfn"
+                     *         "requestId": "req_01m8h7gc9yetw9kqdqdfkk3vt4"
                      *       }
                      *     }
                      */
@@ -11402,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-086e-7141-951d-7dec4490ff6f",
+                     *         "id": "01a22278-317f-72ba-ad32-cdb84d77300c",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11452,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:26:33.325Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.325Z"
+                     *         "createdAt": "2026-11-28T14:03:52.061Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.061Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c23pefpsezwm6am5yaar"
+                     *         "requestId": "req_01m8h7gccxe4ctrd6aaa6wxk8z"
                      *       }
                      *     }
                      */
@@ -11531,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-08b3-7421-9c4c-c141e3873cb7",
+                     *         "id": "01a22278-323e-7620-a359-cd2e69277959",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c261ehcb834s211tz10n"
+                     *         "requestId": "req_01m8h7gcjaezz91hynahfn3apx"
                      *       }
                      *     }
                      */
@@ -11666,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-087f-75f9-bfac-09cf950e45fc",
+                     *         "id": "01a22278-31c1-74e8-8637-695dc9ea18df",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11716,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:26:33.344Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.388Z"
+                     *         "createdAt": "2026-11-28T14:03:52.129Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.243Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c248en19xmej3trjyp3t"
+                     *         "requestId": "req_01m8h7gcemen0b09gd0xkjqn1a"
                      *       }
                      *     }
                      */
@@ -11788,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c5epewdascgwhy5z6rye"
+                     *         "requestId": "req_01m8h7gp16efmb112494df7p29"
                      *       }
                      *     }
                      */
@@ -11867,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-15b0-71bc-839a-43a2513db990",
+                     *         "id": "01a22278-5812-7129-a0b7-4c17a1b5ba92",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/DEnLJBFyGjuTUjJfkrBkBA/a-01a22256-15b0-71bc-839a-43a2513db990/captions.vtt",
-                     *         "trackId": "01a22256-15b0-71bc-839a-43a2513db990",
+                     *         "url": "https://feed.example.org/media/j292BvqGOTFRslEP7VRG1g/a-01a22278-5812-7129-a0b7-4c17a1b5ba92/captions.vtt",
+                     *         "trackId": "01a22278-5812-7129-a0b7-4c17a1b5ba92",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T13:26:36.744Z"
+                     *         "createdAt": "2026-11-28T14:04:01.946Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c5d7e0nsxnn9czp24ftb"
+                     *         "requestId": "req_01m8h7gp0be1hvkd6b77n5srcp"
                      *       }
                      *     }
                      */
@@ -11948,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-15f0-720b-a9f6-ce9729d2a6aa",
+                     *         "id": "01a22278-583b-7134-899e-6760e72e1dc3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c5g8eh5861v5yehj39bb"
+                     *         "requestId": "req_01m8h7gp3ae4e9zs1c9s3c96mg"
                      *       }
                      *     }
                      */
@@ -12031,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-1614-72ba-8351-8a1e10cc61ce",
+                     *         "id": "01a22278-5881-74b5-8016-b3456942034b",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12046,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12083,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:26:36.821Z",
-                     *         "updatedAt": "2026-11-28T13:26:37.289Z"
+                     *         "createdAt": "2026-11-28T14:04:02.050Z",
+                     *         "updatedAt": "2026-11-28T14:04:03.240Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c5hqerz90h38gqd78dpp"
+                     *         "requestId": "req_01m8h7gp5men98k6qq4mmy07dv"
                      *       }
                      *     }
                      */
@@ -12157,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-17f0-7772-8a5f-fef546e12cb8",
+                     *         "id": "01a22278-5d3c-720a-ad8b-8f3f25c05b57",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12196,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:26:37.296Z",
-                     *         "updatedAt": "2026-11-28T13:26:37.335Z"
+                     *         "createdAt": "2026-11-28T14:04:03.260Z",
+                     *         "updatedAt": "2026-11-28T14:04:03.355Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c60je21rzky55ztnadhg"
+                     *         "requestId": "req_01m8h7gqc0epr9dxnkksa2td5f"
                      *       }
                      *     }
                      */
@@ -12276,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-0d4f-7763-a70b-4687b6749c35",
-                     *         "imageUrl": "https://feed.example.org/media/IVMDgK9DcwomsAgDu4qcTQ/a-01a22256-0d4f-7763-a70b-4687b6749c35/large.jpg",
+                     *         "id": "01a22278-40b9-7374-9624-5d9bed71d57b",
+                     *         "imageUrl": "https://feed.example.org/media/43z5x_a6AK7EUnua1ml8Ew/a-01a22278-40b9-7374-9624-5d9bed71d57b/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T13:26:34.634Z"
+                     *         "createdAt": "2026-11-28T14:03:56.222Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2thehsv3w08q6zm4ynd"
+                     *         "requestId": "req_01m8h7gf3ee6c88psqrx7n0eq4"
                      *       }
                      *     }
                      */
@@ -12354,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-13a2-763a-a36c-76e8fa97a4fe",
+                     *         "id": "01a22278-54f1-76cc-9d40-b9b7d58bd90e",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c5cje2b9z2dbbk2pknk9"
+                     *         "requestId": "req_01m8h7gnzhebqs6sya8xxaq759"
                      *       }
                      *     }
                      */
@@ -12400,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a22256-1194-74e5-ae3c-d22c0556fed1",
-                 *         "01a22256-0fa2-70dc-a11d-86dee955896d"
+                 *         "01a22278-4fb1-70dd-88c5-9b7c2b98d754",
+                 *         "01a22278-4aa7-7391-97dc-d9bbee64598f"
                  *       ]
                  *     }
                  */
@@ -12443,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22256-1194-74e5-ae3c-d22c0556fed1",
-                     *           "imageUrl": "https://feed.example.org/media/0b1XIPporDxW6UZ91PBZ4A/a-01a22256-1194-74e5-ae3c-d22c0556fed1/large.jpg",
+                     *           "id": "01a22278-4fb1-70dd-88c5-9b7c2b98d754",
+                     *           "imageUrl": "https://feed.example.org/media/4kaPPl5y1Npsm3H76rOHTw/a-01a22278-4fb1-70dd-88c5-9b7c2b98d754/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T13:26:35.698Z"
+                     *           "createdAt": "2026-11-28T14:03:59.984Z"
                      *         },
                      *         {
-                     *           "id": "01a22256-0fa2-70dc-a11d-86dee955896d",
-                     *           "imageUrl": "https://feed.example.org/media/0b1XIPporDxW6UZ91PBZ4A/a-01a22256-0fa2-70dc-a11d-86dee955896d/large.jpg",
+                     *           "id": "01a22278-4aa7-7391-97dc-d9bbee64598f",
+                     *           "imageUrl": "https://feed.example.org/media/4kaPPl5y1Npsm3H76rOHTw/a-01a22278-4aa7-7391-97dc-d9bbee64598f/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T13:26:35.200Z"
+                     *           "createdAt": "2026-11-28T14:03:58.948Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c4dtek39s2qj2zynvq3s"
+                     *         "requestId": "req_01m8h7gm4redha0jr1p53gz1rb"
                      *       }
                      *     }
                      */
@@ -12528,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjn58ixatnQpEFXRjJzU81mYfUOA/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjwcgl5CriJSsGwZ-xOFSnng44TQ/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12536,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T19:26:33.250Z",
+                     *         "expiresAt": "2026-11-28T20:03:51.973Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c20ye878p9c9x3bazvrx"
+                     *         "requestId": "req_01m8h7gc8we96avf4r5a3nfr4q"
                      *       }
                      *     }
                      */
@@ -12629,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-08d6-70eb-a4df-15927c3f134d",
+                     *         "id": "01a22278-3260-75b5-a9b1-49c111434277",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12668,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:26:33.432Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.482Z"
+                     *         "createdAt": "2026-11-28T14:03:52.289Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.338Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c288evtbqdbpdf959mgm"
+                     *         "requestId": "req_01m8h7gcmgedd8jqbe1rgdhkss"
                      *       }
                      *     }
                      */
@@ -12737,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-0986-74de-aca2-e38a0379550d",
+                     *         "id": "01a22278-331f-75b4-908d-2fe4577c6ddb",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12776,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:26:33.607Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.655Z"
+                     *         "createdAt": "2026-11-28T14:03:52.480Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.587Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2dgefvs4dxn6f22gqve"
+                     *         "requestId": "req_01m8h7gcw3ea397ep5fpby10cv"
                      *       }
                      *     }
                      */
@@ -12847,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdabed883c35ermazh29"
+                     *         "requestId": "req_01m8h7h870eqnt5t8vzam39xah"
                      *       }
                      *     }
                      */
@@ -12910,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22256-0ae3-75c2-9cff-33cd38e27d4f",
-                     *           "contentId": "01a22256-0ab5-70b0-80a0-3d8ab6a5fa9a",
+                     *           "id": "01a22278-3909-7287-8be0-b5d9f3671228",
+                     *           "contentId": "01a22278-37dc-7622-896d-eb58aefb7db8",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22256-0ae3-75c2-9cff-36f087979a43",
-                     *           "contentId": "01a22256-0ab6-7306-8d88-e5330540086e",
+                     *           "id": "01a22278-3909-7287-8be0-ba1032e7cfd4",
+                     *           "contentId": "01a22278-37c7-726b-8e88-3e7a6ded1cf1",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2qkeffajm5wz8dp1tfe"
+                     *         "requestId": "req_01m8h7geb7e8g9g1rq5zav99vt"
                      *       }
                      *     }
                      */
@@ -12965,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a22256-0b03-77b7-b6f1-b8c8fbf3e4f1",
-                 *         "01a22256-0b05-77df-b5d1-7d41ff5688bc"
+                 *         "01a22278-3a74-7449-95d1-9d8e9ff6a942",
+                 *         "01a22278-3a76-7641-b5bf-275fae112e67"
                  *       ]
                  *     }
                  */
@@ -13012,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22256-0b30-72ea-8191-ac919d7ca147",
-                     *           "contentId": "01a22256-0b03-77b7-b6f1-b8c8fbf3e4f1",
+                     *           "id": "01a22278-3b00-7445-86e6-4fc34f45dbad",
+                     *           "contentId": "01a22278-3a74-7449-95d1-9d8e9ff6a942",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22256-0b30-72ea-8191-b0988e30f60f",
-                     *           "contentId": "01a22256-0b05-77df-b5d1-7d41ff5688bc",
+                     *           "id": "01a22278-3b00-7445-86e6-53eb4f49c213",
+                     *           "contentId": "01a22278-3a76-7641-b5bf-275fae112e67",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2sbe9nsq7grfp933bqs"
+                     *         "requestId": "req_01m8h7geq5et5vj5c72bscbd6y"
                      *       }
                      *     }
                      */
@@ -13100,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-0a8f-718d-a418-a2a225d68428",
+                     *         "id": "01a22278-361f-72d2-a9a7-34c06591895c",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2mqeztswjd9djsjygcp"
+                     *         "requestId": "req_01m8h7gdhye6xt8nd6jnavpf7y"
                      *       }
                      *     }
                      */
@@ -13146,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a22256-0a33-759e-a678-bcba895edc69",
-                 *         "01a22256-0a33-759e-a678-b8af84435654"
+                 *         "01a22278-352b-70b1-a95f-fc2bed9e0aa2",
+                 *         "01a22278-352b-70b1-a95f-fbf4993e0c4f"
                  *       ]
                  *     }
                  */
@@ -13189,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22256-0a33-759e-a678-bcba895edc69",
-                     *           "contentId": "01a22256-09ef-74ec-b419-70dae12045ed",
+                     *           "id": "01a22278-352b-70b1-a95f-fc2bed9e0aa2",
+                     *           "contentId": "01a22278-343f-74de-8d10-6aaf06e8518a",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22256-0a33-759e-a678-b8af84435654",
-                     *           "contentId": "01a22256-09f2-7764-be2c-b0e4dc060e46",
+                     *           "id": "01a22278-352b-70b1-a95f-fbf4993e0c4f",
+                     *           "contentId": "01a22278-342e-729f-a117-af34026a40ce",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2j0erysxjnfmpcye4x5"
+                     *         "requestId": "req_01m8h7gd9zewkr55f2jc2ntbwx"
                      *       }
                      *     }
                      */
@@ -13247,8 +13247,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22256-187e-72bc-a2ec-52d85d513b46",
-                 *         "01a22256-187f-7469-8a9f-3eb77a16fc76"
+                 *         "01a22278-5e20-7478-99a7-c13652551e59",
+                 *         "01a22278-5e26-7492-a5ca-adf954c8d786"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13297,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22256-187e-72bc-a2ec-52d85d513b46",
+                     *             "id": "01a22278-5e20-7478-99a7-c13652551e59",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a22256-187f-7469-8a9f-3eb77a16fc76",
+                     *             "id": "01a22278-5e26-7492-a5ca-adf954c8d786",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13319,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c64ye02vsgx926xjd62s"
+                     *         "requestId": "req_01m8h7gqjceynv5xxfhjn0fq4z"
                      *       }
                      *     }
                      */
@@ -13333,7 +13333,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description Results in the order of the request. */
+                            /** @description Results, in the order of the requested items. */
                             successful: {
                                 id: string;
                                 /** @enum {string} */
@@ -13408,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8h5c68eem39pde250efjnra",
+                     *           "jobId": "job_01m8h7gqvne6dvjh9qsjpmkkcc",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T13:26:37.581Z",
+                     *           "createdAt": "2026-11-28T14:04:03.828Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13425,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c68tewb9j2kn43fa3y50",
+                     *         "requestId": "req_01m8h7gqw9ek8802wkngy4ysyk",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13613,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h5c68eem39pde250efjnra",
+                     *         "jobId": "job_01m8h7gqvne6dvjh9qsjpmkkcc",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T13:26:37.581Z"
+                     *         "createdAt": "2026-11-28T14:04:03.828Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c67re61szds8r10k6cyn"
+                     *         "requestId": "req_01m8h7gqtwed5s6c2abnr6zgvg"
                      *       }
                      *     }
                      */
@@ -13698,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h5c903ebcavq8pzndffe6b",
+                     *         "jobId": "job_01m8h7gwa8e338kgcejbadr45n",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T13:26:40.387Z",
-                     *         "completedAt": "2026-11-28T13:26:40.429Z"
+                     *         "createdAt": "2026-11-28T14:04:08.391Z",
+                     *         "completedAt": "2026-11-28T14:04:08.423Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c924es2vzhhzwbbft808"
+                     *         "requestId": "req_01m8h7gwbseqsbcavfk3pbh1g9"
                      *       }
                      *     }
                      */
@@ -13773,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h5c8wve0vt0kycf7ppfwd1",
+                     *         "jobId": "job_01m8h7gw7zeywt6qdccz7qzyhk",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T13:26:40.281Z",
-                     *         "completedAt": "2026-11-28T13:26:40.358Z"
+                     *         "createdAt": "2026-11-28T14:04:08.317Z",
+                     *         "completedAt": "2026-11-28T14:04:08.371Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c8yvev6shmpc6gfxrmte"
+                     *         "requestId": "req_01m8h7gw9fe75vp9bjnz4eqy4p"
                      *       }
                      *     }
                      */
@@ -13851,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c93ge4g8g0qx114wgqaq",
+                     *         "requestId": "req_01m8h7gwdae40v69ycjxqx6ddv",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13899,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22256-18c0-7556-b9df-f983f4ae9eb5",
-                 *         "01a22256-18c4-7683-b74f-f5f086eadc8b"
+                 *         "01a22278-5f17-7283-b7fc-11cabf8fe32c",
+                 *         "01a22278-5f14-727c-b0e2-1615eac81248"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13953,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22256-18c0-7556-b9df-f983f4ae9eb5",
+                     *             "id": "01a22278-5f17-7283-b7fc-11cabf8fe32c",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a22256-18c4-7683-b74f-f5f086eadc8b",
+                     *             "id": "01a22278-5f14-727c-b0e2-1615eac81248",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13979,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c66ce4pax6ccczv040de"
+                     *         "requestId": "req_01m8h7gqs1es0swec3e5d6sg6h"
                      *       }
                      *     }
                      */
@@ -13993,7 +13993,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description Results in the order of the request. */
+                            /** @description Results, in the order of the requested items. */
                             successful: {
                                 id: string;
                                 tags: string[];
@@ -14037,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a22256-181e-7302-a680-12ba4a359576",
+                 *           "id": "01a22278-5db3-74ed-a2ab-6ab7a04247cb",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a22256-181f-7708-870e-b041278a69ac",
+                 *           "id": "01a22278-5db5-72e0-bf57-0293bc81e39e",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14111,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22256-181e-7302-a680-12ba4a359576",
+                     *             "id": "01a22278-5db3-74ed-a2ab-6ab7a04247cb",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a22256-181f-7708-870e-b041278a69ac",
+                     *             "id": "01a22278-5db5-72e0-bf57-0293bc81e39e",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14133,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c61bevdv14h0a1j598rr"
+                     *         "requestId": "req_01m8h7gqeqez6ahg0tvpp6yjf1"
                      *       }
                      *     }
                      */
@@ -14147,7 +14147,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description Results in the order of the request. */
+                            /** @description Results, in the order of the requested items. */
                             successful: {
                                 id: string;
                                 /** @enum {string} */
@@ -14191,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22256-18df-73b2-845e-41c9111e1953",
-                 *         "01a22256-18de-7350-a440-fef16ebad564"
+                 *         "01a22278-5f3a-733a-90cf-585e4fcf81e1",
+                 *         "01a22278-5f3c-77c9-916b-a4c2a951d9c0"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14238,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22256-18df-73b2-845e-41c9111e1953",
+                     *             "id": "01a22278-5f3a-733a-90cf-585e4fcf81e1",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a22256-18de-7350-a440-fef16ebad564",
+                     *             "id": "01a22278-5f3c-77c9-916b-a4c2a951d9c0",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14260,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c67aetcrsg43nccynzk4"
+                     *         "requestId": "req_01m8h7gqtbeaxb6f9ge0zpm3ys"
                      *       }
                      *     }
                      */
@@ -14274,7 +14274,7 @@ export interface operations {
                                 };
                                 id: string;
                             }[];
-                            /** @description Results in the order of the request. */
+                            /** @description Results, in the order of the requested items. */
                             successful: {
                                 id: string;
                                 /** @enum {string} */
@@ -14415,14 +14415,14 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2e1edxthtfvbfk4h6xq"
+                     *         "requestId": "req_01m8h7gcwsen8ry9013cj4vpys"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
                             importId: string | null;
-                            /** @description Results in the order of the request. `existing`: the externalId has an item already. */
+                            /** @description Results, in the order of the requested items. `existing`: an item with this externalId already exists. */
                             results: {
                                 error?: {
                                     code: string;
@@ -14561,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-0915-76e3-bc79-814c0ec34852",
+                     *         "id": "01a22278-32ab-771f-b706-68ff9fe01155",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14600,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:26:33.510Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.510Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/9FthWVEflUNZcYiHBbzT-zHbA6FOv-aH",
+                     *         "createdAt": "2026-11-28T14:03:52.364Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.364Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/YkgtZKA_l1rch_ya8VvFrLg6C8B1ee0o",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T13:26:33.510Z"
+                     *         "uploadExpiresAt": "2026-11-29T14:03:52.364Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c28mezw86rmwjkc0fn5t"
+                     *         "requestId": "req_01m8h7gcnbewfve1k5rpbjndse"
                      *       }
                      *     }
                      */
@@ -14755,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8h5cc5yenfsewapbkmk14v4",
-                     *           "webhookId": "whk_01m8h5cc5gez6vnx5kbrk8jqne",
+                     *           "id": "efw_01m8h7h4hce27bhgfc86td87hv",
+                     *           "webhookId": "whk_01m8h7h4g3ew8tjnkjexefcqgq",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T13:26:43.648Z"
+                     *           "createdAt": "2026-11-28T14:04:16.816Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8h5cc6feg89nsez0qgk6gpy",
-                     *           "webhookId": "whk_01m8h5cc68emgvmv0xmvptgrc4",
+                     *           "id": "efw_01m8h7h4kcesgt34dsns1b5vzv",
+                     *           "webhookId": "whk_01m8h7h4jjemda9vba2p8jnx9f",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T13:26:43.664Z"
+                     *           "createdAt": "2026-11-28T14:04:16.877Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc6je28bhrtffmg3a655",
+                     *         "requestId": "req_01m8h7h4kqewgasxker8pjx8f7",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14817,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8h5cc5gez6vnx5kbrk8jqne",
+                 *       "webhookId": "whk_01m8h7h4g3ew8tjnkjexefcqgq",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14869,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8h5cc5yenfsewapbkmk14v4",
-                     *         "webhookId": "whk_01m8h5cc5gez6vnx5kbrk8jqne",
+                     *         "id": "efw_01m8h7h4hce27bhgfc86td87hv",
+                     *         "webhookId": "whk_01m8h7h4g3ew8tjnkjexefcqgq",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T13:26:43.648Z"
+                     *         "createdAt": "2026-11-28T14:04:16.816Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc5neshb4w88m6nj0h52"
+                     *         "requestId": "req_01m8h7h4gce92v2ygygpge88sz"
                      *       }
                      *     }
                      */
@@ -14949,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8h5cc73ehj9yd743k7sbgtr",
+                     *         "id": "efw_01m8h7h4msesjsnajzd5b4kfse",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cc78e6stcve46hvzmqhp"
+                     *         "requestId": "req_01m8h7h4mxe28b7jvyv25r3ahx"
                      *       }
                      *     }
                      */
@@ -14997,17 +14997,17 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a22256-2946-704d-be31-586f1f863c27",
-                 *       "eventId": "01a22256-294c-7683-a3c9-f440f1b46ed0",
+                 *       "contentId": "01a22278-7a94-7335-ac42-bdbd50660883",
+                 *       "eventId": "01a22278-7aa4-73b4-a899-df3165d4dd27",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T13:26:41.740Z",
+                 *       "timestamp": "2026-11-28T14:04:10.788Z",
                  *       "data": {}
                  *     }
                  */
                 "application/json": {
-                    /** @description App version, by which reports can be filtered. */
+                    /** @description App version. Reports can be filtered by it. */
                     appVersion?: string;
                     /** @description The content item; for a swipe, the item swiped to. Optional for events of custom kinds. */
                     contentId: string;
@@ -15043,7 +15043,7 @@ export interface operations {
                     eventId?: string;
                     /**
                      * Format: date-time
-                     * @description When the request is sent, by the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
+                     * @description When the request is sent, according to the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
                      */
                     sentAt?: string;
                     sessionId?: string;
@@ -15093,10 +15093,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a22256-294c-7683-a3c9-f440f1b46ed0"
+                     *         "eventId": "01a22278-7aa4-73b4-a899-df3165d4dd27"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5caademrvbg0nfxg02m71"
+                     *         "requestId": "req_01m8h7gyn7eswsqjdmgd279y85"
                      *       }
                      *     }
                      */
@@ -15155,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a22256-2964-77bb-a9f2-cb8b5189a24a",
-                 *           "eventId": "01a22256-2985-739d-9429-cc534502ec21",
+                 *           "contentId": "01a22278-7af0-7273-9866-c9d8e682ce6c",
+                 *           "eventId": "01a22278-7b35-7381-844d-b506873bc8bf",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T13:26:41.797Z",
+                 *           "timestamp": "2026-11-28T14:04:10.933Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a22256-2985-739d-9429-d1945b054726",
+                 *           "eventId": "01a22278-7b35-7381-844d-bab2ecebace9",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T13:26:41.797Z",
+                 *           "timestamp": "2026-11-28T14:04:10.933Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15178,7 +15178,7 @@ export interface operations {
                  */
                 "application/json": {
                     events: ({
-                        /** @description App version, by which reports can be filtered. */
+                        /** @description App version. Reports can be filtered by it. */
                         appVersion?: string;
                         /** @description The content item; for a swipe, the item swiped to. Optional for events of custom kinds. */
                         contentId: string;
@@ -15214,7 +15214,7 @@ export interface operations {
                         eventId?: string;
                         /**
                          * Format: date-time
-                         * @description When the request is sent, by the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
+                         * @description When the request is sent, according to the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
                          */
                         sentAt?: string;
                         sessionId?: string;
@@ -15232,7 +15232,7 @@ export interface operations {
                     })[];
                     /**
                      * Format: date-time
-                     * @description When the request is sent, by the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
+                     * @description When the request is sent, according to the clock of the device. If it differs from the service's clock by more than a minute, timestamps are corrected by the difference.
                      */
                     sentAt?: string;
                 };
@@ -15274,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a22256-2985-739d-9429-d1945b054726",
+                     *             "eventId": "01a22278-7b35-7381-844d-bab2ecebace9",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no content item with this id"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cacae9daw72cw3sgr7ak"
+                     *         "requestId": "req_01m8h7gyt0erwrxyfdktvm9e20"
                      *       }
                      *     }
                      */
@@ -15433,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8h5capweww87h2mtqf88r04",
+                     *           "id": "exp_01m8h7h06mevptgcmpd7hy0g56",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15465,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T13:26:42.167Z",
+                     *           "startedAt": "2026-11-28T14:04:12.454Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T13:26:42.136Z"
+                     *           "createdAt": "2026-11-28T14:04:12.366Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5car4es4s32qysj45zd8w",
+                     *         "requestId": "req_01m8h7h0aaemesmbgz3b4hh0as",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15593,7 +15593,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Users who see a given variant for testing, already in the draft and regardless of targeting. They are not counted. */
+                    /** @description Users who always see a given variant, for testing: even in a draft, and regardless of targeting. They are not counted. */
                     forcedVariants?: {
                         userId: string;
                         variantId: string;
@@ -15620,7 +15620,7 @@ export interface operations {
                     tags?: string[];
                     /** @description Audience of the experiment. Every non-empty list must match. */
                     targeting?: {
-                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. If empty, all countries match. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
                         /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
@@ -15628,7 +15628,7 @@ export interface operations {
                     };
                     /** @description Audience of the experiment. Every non-empty list must match. */
                     targetingRules?: {
-                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. If empty, all countries match. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
                         /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
@@ -15683,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5carfeje98rv4gmg4myc0",
+                     *         "id": "exp_01m8h7h0b4e918tm68b4pvc3jj",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15731,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.190Z",
+                     *         "createdAt": "2026-11-28T14:04:12.511Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5carde3zr513n6bf6gbr4"
+                     *         "requestId": "req_01m8h7h0aye6da5d191qerzr6r"
                      *       }
                      *     }
                      */
@@ -15854,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5castemcacrb7bdb244bz",
+                     *         "id": "exp_01m8h7h0btez09e5drqk3h4087",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15892,12 +15892,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:26:42.251Z",
+                     *         "startedAt": "2026-11-28T14:04:12.556Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.201Z",
+                     *         "createdAt": "2026-11-28T14:04:12.527Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15907,7 +15907,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5catse9nt1jd2pgrcbk9z"
+                     *         "requestId": "req_01m8h7h0d2e5vtx2b4p0t1wby5"
                      *       }
                      *     }
                      */
@@ -16027,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5caxjed1ttyb52930q1xs",
+                     *         "id": "exp_01m8h7h0gzee1se2cem0tx5fdf",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5caxvexr9mmfwphgtes29"
+                     *         "requestId": "req_01m8h7h0heeshs4ymng717arcb"
                      *       }
                      *     }
                      */
@@ -16080,7 +16080,7 @@ export interface operations {
                 "application/json": {
                     description?: string | null;
                     endsAt?: string | null;
-                    /** @description Users who see a given variant for testing, already in the draft and regardless of targeting. They are not counted. */
+                    /** @description Users who always see a given variant, for testing: even in a draft, and regardless of targeting. They are not counted. */
                     forcedVariants?: {
                         userId: string;
                         variantId: string;
@@ -16107,7 +16107,7 @@ export interface operations {
                     tags?: string[];
                     /** @description Audience of the experiment. Every non-empty list must match. */
                     targeting?: {
-                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. If empty, all countries match. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
                         /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
@@ -16115,7 +16115,7 @@ export interface operations {
                     };
                     /** @description Audience of the experiment. Every non-empty list must match. */
                     targetingRules?: {
-                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. If empty, all countries match. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
                         /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
@@ -16170,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cav4emwtcqdbnmcn7msr",
+                     *         "id": "exp_01m8h7h0dnef5azndd4fqfdk5f",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16211,7 +16211,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.272Z",
+                     *         "createdAt": "2026-11-28T14:04:12.596Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16221,7 +16221,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cavvedrsgk3tpp5vp543"
+                     *         "requestId": "req_01m8h7h0e9egdv8hd2phz62ar4"
                      *       }
                      *     }
                      */
@@ -16349,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb9sefxvnxxkpzkcq1n3",
+                     *         "requestId": "req_01m8h7h1h5e149hgqtdbv1cypn",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16444,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cb90e27vsswk1qmn3bc2",
+                     *         "id": "exp_01m8h7h1fae1q9g567wcrp73h3",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16485,7 +16485,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.715Z",
+                     *         "createdAt": "2026-11-28T14:04:13.667Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16495,7 +16495,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb8remrre0hr55gjdw8z"
+                     *         "requestId": "req_01m8h7h1eweb0a6fyyr7wrh6xf"
                      *       }
                      *     }
                      */
@@ -16620,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T13:26:42.768Z",
+                     *           "decidedAt": "2026-11-28T14:04:13.792Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T13:26:42.757Z",
+                     *           "decidedAt": "2026-11-28T14:04:13.766Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16641,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbame04s6g0ff5ftxhzr",
+                     *         "requestId": "req_01m8h7h1kqe4xa1z73rcd3e5k5",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16740,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T13:26:42.807Z",
+                     *         "decidedAt": "2026-11-28T14:04:13.889Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *           "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbbjeg3vnkhsyzbhtzmw"
+                     *         "requestId": "req_01m8h7h1nee3xbreba7k9p2ct0"
                      *       }
                      *     }
                      */
@@ -16851,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cb38eaqszk30b0nffe98",
+                     *         "id": "exp_01m8h7h13tevh8m8aw1p7yexff",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16887,12 +16887,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:26:42.559Z",
+                     *         "startedAt": "2026-11-28T14:04:13.319Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T13:26:42.592Z",
+                     *         "pausedAt": "2026-11-28T14:04:13.346Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.535Z",
+                     *         "createdAt": "2026-11-28T14:04:13.304Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16902,7 +16902,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb4kenptaajh2xwg0d70"
+                     *         "requestId": "req_01m8h7h14te179wk2p0nvt4cxa"
                      *       }
                      *     }
                      */
@@ -16985,7 +16985,7 @@ export interface operations {
             query?: {
                 /** @description Adds the results of one metric by day. */
                 granularity?: "day";
-                /** @description The metric for `segment` and `granularity`, which need not be one of the experiment. Default: its primary metric. */
+                /** @description The metric for `segment` and `granularity`, which need not belong to the experiment. Default: its primary metric. */
                 metric?: string;
                 /** @description Adds the results of one metric by segment. */
                 segment?: "country" | "device" | "newOrReturning" | "appVersion";
@@ -17028,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8h5cbccet0bjm8vy3dxhcnc",
+                     *         "experimentId": "exp_01m8h7h1reetman29ety5ex4ha",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T13:26:42.835Z"
+                     *           "startedAt": "2026-11-28T14:04:13.982Z"
                      *         },
-                     *         "asOf": "2026-11-28T13:26:42.847Z",
+                     *         "asOf": "2026-11-28T14:04:14.027Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17135,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbcteyy8h1rkjkckce0q"
+                     *         "requestId": "req_01m8h7h1sme4xa26eqp8paw38q"
                      *       }
                      *     }
                      */
@@ -17188,7 +17188,7 @@ export interface operations {
                                 reason: ("min_runtime" | "min_sample" | "srm" | "not_significant" | "guardrail" | "no_data" | "zero_variance" | "zero_baseline") | null;
                                 winner: string | null;
                             };
-                            /** @description With `segment`. What a participant was at the exposure, judged as of now. */
+                            /** @description With `segment`. Participants are grouped by their segment at the time of exposure, as it is known now. */
                             segments?: {
                                 /** @description Number of comparisons in the family. */
                                 comparisons: number;
@@ -17338,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cb5pejmrqf0cwnychg8s",
+                     *         "id": "exp_01m8h7h167eh5v9x3b2r3kk22s",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17374,12 +17374,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:26:42.629Z",
+                     *         "startedAt": "2026-11-28T14:04:13.414Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.609Z",
+                     *         "createdAt": "2026-11-28T14:04:13.370Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17389,7 +17389,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb6sex2bwyha8kfh9rrg"
+                     *         "requestId": "req_01m8h7h198et9ag7887e869mca"
                      *       }
                      *     }
                      */
@@ -17524,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cb1feth8914dxc3xx49f",
+                     *         "id": "exp_01m8h7h0vnepqv4bp6tsrfmrbk",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T13:26:42.524Z"
+                     *         "rolledOutAt": "2026-11-28T14:04:13.292Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb2kezntcq5pvv346fyn"
+                     *         "requestId": "req_01m8h7h136epebv69rp5ervqnm"
                      *       }
                      *     }
                      */
@@ -17609,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8h5cbfje6csxe29v4bxbbnq",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h5cbfje6csxe29v4bxbbnq/C_CvAz-xp_409xurT3dsofYjHmMqyvzV",
-                     *           "createdAt": "2026-11-28T13:26:42.931Z",
-                     *           "expiresAt": "2026-12-28T13:26:42.931Z"
+                     *           "id": "shr_01m8h7h228e3msvkd81btzbz8g",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h7h228e3msvkd81btzbz8g/TW1u8Pert89-xnxIiF3Nstd7bv592XlS",
+                     *           "createdAt": "2026-11-28T14:04:14.281Z",
+                     *           "expiresAt": "2026-12-28T14:04:14.281Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbfreca9b8brzkvr748a",
+                     *         "requestId": "req_01m8h7h236e3yrzx0a3a2hqtx4",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17698,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8h5cbgkeyr8k6c87sx7ewr5",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h5cbgkeyr8k6c87sx7ewr5/VQ1O7amZiJH0TrGUvGL-ucKm1p_D0Awq",
-                     *         "createdAt": "2026-11-28T13:26:42.963Z",
-                     *         "expiresAt": "2026-12-05T13:26:42.963Z"
+                     *         "id": "shr_01m8h7h24renesvd7kyv08zywp",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h7h24renesvd7kyv08zywp/c4zcGp2JRjoYYFZTNZp9vP8NVcdjw0vY",
+                     *         "createdAt": "2026-11-28T14:04:14.360Z",
+                     *         "expiresAt": "2026-12-05T14:04:14.360Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbgeete837ebd7098s9g"
+                     *         "requestId": "req_01m8h7h24ke0ys2md458w50ve6"
                      *       }
                      *     }
                      */
@@ -17775,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8h5cbjmeh1rbte1xeq6hqbr",
+                     *         "id": "shr_01m8h7h25yek1sff10f41sf5hv",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbjsejfa1ajzrj23t6we"
+                     *         "requestId": "req_01m8h7h263esxr591tfz5hzacp"
                      *       }
                      *     }
                      */
@@ -17850,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cayged79fgh2nbdf3z8w",
+                     *         "id": "exp_01m8h7h0j8efdr12eaf7faa57d",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T13:26:42.405Z"
+                     *         "startedAt": "2026-11-28T14:04:12.762Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cayzem58nwkah27hnct3"
+                     *         "requestId": "req_01m8h7h0jeemta2gjxfbggacz1"
                      *       }
                      *     }
                      */
@@ -17946,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cazpes28cv8hvg3p8w8q",
+                     *         "id": "exp_01m8h7h0kdezy9p55fnmkfhbrx",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T13:26:42.452Z",
+                     *         "stoppedAt": "2026-11-28T14:04:12.920Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb07e08tktfz5q564g24"
+                     *         "requestId": "req_01m8h7h0nxeh9bzg1bhg5hnt7t"
                      *       }
                      *     }
                      */
@@ -18049,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h5cb76es4bmxcg1k8kwbgg",
+                     *         "id": "exp_01m8h7h19wef4t6605fygx0hqe",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18085,12 +18085,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T13:26:42.673Z",
+                     *         "startedAt": "2026-11-28T14:04:13.546Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T13:26:42.661Z",
+                     *         "createdAt": "2026-11-28T14:04:13.497Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18100,7 +18100,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cb7ye41894tcmbpk0er2"
+                     *         "requestId": "req_01m8h7h1ctexwazr9d5vsp9gz8"
                      *       }
                      *     }
                      */
@@ -18221,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbbyerb86xmc2bp52wrh"
+                     *         "requestId": "req_01m8h7h1qfeax8ea0qtjcx7e24"
                      *       }
                      *     }
                      */
@@ -18298,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T13:26:42.819Z"
+                     *         "updatedAt": "2026-11-28T14:04:13.949Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbc0et88bk7ck73rz3js"
+                     *         "requestId": "req_01m8h7h1qpeq2s6x98f4kfayzz"
                      *       }
                      *     }
                      */
@@ -18358,7 +18358,7 @@ export interface operations {
                     power?: number;
                     /** @description Audience of the experiment. Every non-empty list must match. */
                     targetingRules?: {
-                        /** @description Upper-case ISO 3166-1 alpha-2 codes. Empty: all countries. */
+                        /** @description Upper-case ISO 3166-1 alpha-2 codes. If empty, all countries match. */
                         countries?: string[];
                         devices?: ("ios" | "android" | "web")[];
                         /** @description Viewers in any of these segments. Clients send the segments of the viewer with each request. */
@@ -18415,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cbdpen48s7cdwh3t212w"
+                     *         "requestId": "req_01m8h7h1v3eh9bapnpa5yahp87"
                      *       }
                      *     }
                      */
@@ -18426,7 +18426,7 @@ export interface operations {
                                 /** @description Viewers per day who were not seen on any earlier day. */
                                 newUnitsPerDay: number;
                                 standardDeviation: number | null;
-                                /** @description Distinct viewers of seven days, divided by seven. */
+                                /** @description Distinct viewers over seven days, divided by seven. */
                                 unitsPerDay: number;
                             };
                             days: number | null;
@@ -18502,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8h5ccbke539383wmhbkqf73",
+                     *           "id": "dex_01m8h7h4xzeye8xfjec3z3badz",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18517,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T13:26:43.825Z",
+                     *           "createdAt": "2026-11-28T14:04:17.198Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccbsevrt7e4wjpgf3n25",
+                     *         "requestId": "req_01m8h7h4yreha94d5k42hda331",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18651,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h5ccbke539383wmhbkqf73",
+                     *         "id": "dex_01m8h7h4xzeye8xfjec3z3badz",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18666,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:26:43.825Z",
+                     *         "createdAt": "2026-11-28T14:04:17.198Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccbcery94n9y93kgzc3p"
+                     *         "requestId": "req_01m8h7h4wve0z91cyd8wq5y1kk"
                      *       }
                      *     }
                      */
@@ -18737,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h5ccmwe0es40jfwcn57q6c",
+                     *         "id": "dex_01m8h7h5ebe6m9ws04j7krs0nj",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18752,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:26:44.122Z",
+                     *         "createdAt": "2026-11-28T14:04:17.737Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccn2ed0vpfq99cy3a1cw"
+                     *         "requestId": "req_01m8h7h5fae02tjba48xheayfh"
                      *       }
                      *     }
                      */
@@ -18822,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h5ccmberwt461ew8wk2v9g",
+                     *         "id": "dex_01m8h7h5d0e8xvd0tktr2hcncg",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccmgetgsrs59kbf5ccxh"
+                     *         "requestId": "req_01m8h7h5dgeqyss8e9qbjc2hh3"
                      *       }
                      *     }
                      */
@@ -18894,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h5ccc2emjamqxyb14591fd",
+                     *         "id": "dex_01m8h7h52heysbrmdkyxkk4fv9",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18909,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:26:43.840Z",
-                     *         "completedAt": "2026-11-28T13:26:44.097Z",
+                     *         "createdAt": "2026-11-28T14:04:17.316Z",
+                     *         "completedAt": "2026-11-28T14:04:17.686Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccm0ez2s8je58vb4fbmw"
+                     *         "requestId": "req_01m8h7h5cned4sc6cz3fy1kpth"
                      *       }
                      *     }
                      */
@@ -18975,12 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8h5ccvje1zbqs6jabh8fqb2",
+                     *           "id": "dxd_01m8h7h60setqt6tscra75jtp2",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:38819",
+                     *           "endpoint": "https://127.0.0.1:42407",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18992,17 +18992,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T13:26:44.335Z",
+                     *           "nextPushAt": "2026-11-28T14:04:18.296Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T13:26:44.335Z"
+                     *           "createdAt": "2026-11-28T14:04:18.296Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8h5ccwae7x959m30g2cx950",
+                     *           "id": "dxd_01m8h7h62nesbtze1xmzdsgxns",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:38819",
+                     *           "endpoint": "https://127.0.0.1:42407",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19014,13 +19014,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T13:26:44.357Z",
+                     *           "nextPushAt": "2026-11-28T14:04:18.375Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T13:26:44.357Z"
+                     *           "createdAt": "2026-11-28T14:04:18.375Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccwfe1rraz9q3pr1ytg2"
+                     *         "requestId": "req_01m8h7h63be7qvvjsm577c5t3z"
                      *       }
                      *     }
                      */
@@ -19056,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:38819",
+                 *       "endpoint": "https://127.0.0.1:42407",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19075,7 +19075,7 @@ export interface operations {
                      */
                     compression?: "none" | "gzip" | "zstd";
                     /**
-                     * @description URL of an S3-compatible server: https, to a public address. Default: AWS.
+                     * @description URL of an S3-compatible server, with https and a public address. Default: AWS.
                      * @example https://storage.googleapis.com
                      */
                     endpoint?: string;
@@ -19159,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8h5ccvje1zbqs6jabh8fqb2",
+                     *         "id": "dxd_01m8h7h60setqt6tscra75jtp2",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:38819",
+                     *         "endpoint": "https://127.0.0.1:42407",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19176,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T13:26:44.335Z",
+                     *         "nextPushAt": "2026-11-28T14:04:18.296Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T13:26:44.335Z"
+                     *         "createdAt": "2026-11-28T14:04:18.296Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccpne2z8tq6mdqsag9tz"
+                     *         "requestId": "req_01m8h7h5kmegkb70pgkeanjkgg"
                      *       }
                      *     }
                      */
@@ -19250,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8h5ccx0ej2vjwpxcfybegz1",
+                     *         "id": "dxd_01m8h7h650e88aafzdvxwbn0w3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccx4emzs7f8arc8nv4j2"
+                     *         "requestId": "req_01m8h7h65ee2ntprjqjhphwdnt"
                      *       }
                      *     }
                      */
@@ -19318,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8h5ccnpe578av0g6sqs3fnv",
+                     *           "id": "dxs_01m8h7h5gxe2jank4rsm92n53g",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19327,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T13:26:44.146Z"
+                     *           "createdAt": "2026-11-28T14:04:17.805Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8h5ccp3ephaxz3t9hb1m1c7",
+                     *           "id": "dxs_01m8h7h5j1epgv7vyazyewapt7",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19339,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T13:26:44.158Z"
+                     *           "createdAt": "2026-11-28T14:04:17.836Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccp6e4s8ts6zrp1764hg"
+                     *         "requestId": "req_01m8h7h5jbe4hvrypqx3z608pp"
                      *       }
                      *     }
                      */
@@ -19465,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8h5ccnpe578av0g6sqs3fnv",
+                     *         "id": "dxs_01m8h7h5gxe2jank4rsm92n53g",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19474,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T13:26:44.146Z"
+                     *         "createdAt": "2026-11-28T14:04:17.805Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccnaexns342sw6kpf8aj"
+                     *         "requestId": "req_01m8h7h5g2eq0tph8gx3w4j5g2"
                      *       }
                      *     }
                      */
@@ -19546,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8h5ccpbet48jkz34qedery9",
+                     *         "id": "dxs_01m8h7h5k1ek28w4vkz8hvk7h0",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccpfecy9zg2e77148wy7"
+                     *         "requestId": "req_01m8h7h5k7e65thmf310y47pjk"
                      *       }
                      *     }
                      */
@@ -19655,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccn7epv92heegnz1b42g"
+                     *         "requestId": "req_01m8h7h5fsefmb822q2pfhwyw2"
                      *       }
                      *     }
                      */
@@ -19738,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22256-17f0-7772-8a5f-fef546e12cb8",
+                     *           "id": "01a22278-5881-74b5-8016-b3456942034b",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19753,99 +19753,18 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": null,
-                     *           "thumbnailHash": null,
-                     *           "thumbnailTime": null,
-                     *           "thumbnails": [],
-                     *           "previewUrl": null,
-                     *           "storyboardUrl": null,
-                     *           "downloadUrl": null,
-                     *           "customMetadata": {},
-                     *           "captionTracks": [],
-                     *           "images": [],
-                     *           "width": null,
-                     *           "height": null,
-                     *           "aspectRatio": null,
-                     *           "maxFrameRate": null,
-                     *           "videoQuality": "basic",
-                     *           "resolutionTier": null,
-                     *           "autoScrollInterval": null,
-                     *           "articleUrl": null,
-                     *           "externalId": null,
-                     *           "errorReason": null,
-                     *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:26:37.296Z",
-                     *           "updatedAt": "2026-11-28T13:26:37.335Z",
-                     *           "isLive": false,
-                     *           "liveStreamId": null,
-                     *           "liveStreamStatus": null,
-                     *           "currentViewers": 0,
-                     *           "engagement": {
-                     *             "views": 0,
-                     *             "likes": 0,
-                     *             "shares": 0,
-                     *             "saves": 0
-                     *           },
-                     *           "ranking": {
-                     *             "score": 0.6249852136180668,
-                     *             "signals": {
-                     *               "recency": 0.999940854472267,
-                     *               "engagement": 0.5,
-                     *               "topicAffinity": 0.5,
-                     *               "geoRelevance": 0.5,
-                     *               "completionRate": 0.5,
-                     *               "creatorAffinity": 0.5
-                     *             },
-                     *             "weights": {
-                     *               "recency": 0.25,
-                     *               "engagement": 0.2,
-                     *               "topicAffinity": 0.2,
-                     *               "geoRelevance": 0.15,
-                     *               "completionRate": 0.1,
-                     *               "creatorAffinity": 0.1
-                     *             },
-                     *             "contributions": {
-                     *               "recency": 0.24998521361806675,
-                     *               "engagement": 0.1,
-                     *               "topicAffinity": 0.1,
-                     *               "geoRelevance": 0.075,
-                     *               "completionRate": 0.05,
-                     *               "creatorAffinity": 0.05
-                     *             },
-                     *             "reasons": [
-                     *               "recency",
-                     *               "engagement"
-                     *             ]
-                     *           }
-                     *         },
-                     *         {
-                     *           "id": "01a22256-1614-72ba-8351-8a1e10cc61ce",
-                     *           "contentType": "video",
-                     *           "title": "Item 0",
-                     *           "description": null,
-                     *           "uploadStatus": "ready",
-                     *           "publishStatus": "published",
-                     *           "visibility": "public",
-                     *           "streamingUrl": null,
-                     *           "section": null,
-                     *           "author": null,
-                     *           "tags": [],
-                     *           "publishAt": null,
-                     *           "expiresAt": null,
-                     *           "duration": null,
-                     *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
                      *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *           "thumbnailTime": null,
                      *           "thumbnails": [
                      *             {
-                     *               "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.jpg",
+                     *               "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
                      *               "type": "image/jpeg",
                      *               "width": 64,
                      *               "height": 48
                      *             },
                      *             {
-                     *               "url": "https://feed.example.org/media/lzm8bMFn5rvYBd0FcN4hLg/a-01a22256-17be-75b2-a90a-59b0b03f7b4d/thumbnail.webp",
+                     *               "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.webp",
                      *               "type": "image/webp",
                      *               "width": 64,
                      *               "height": 48
@@ -19868,8 +19787,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T13:26:36.821Z",
-                     *           "updatedAt": "2026-11-28T13:26:37.289Z",
+                     *           "createdAt": "2026-11-28T14:04:02.050Z",
+                     *           "updatedAt": "2026-11-28T14:04:03.240Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19881,9 +19800,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249842609999819,
+                     *             "score": 0.624964881040072,
                      *             "signals": {
-                     *               "recency": 0.9999370439999277,
+                     *               "recency": 0.9998595241602878,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19899,7 +19818,96 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24998426099998192,
+                     *               "recency": 0.24996488104007195,
+                     *               "engagement": 0.1,
+                     *               "topicAffinity": 0.1,
+                     *               "geoRelevance": 0.075,
+                     *               "completionRate": 0.05,
+                     *               "creatorAffinity": 0.05
+                     *             },
+                     *             "reasons": [
+                     *               "recency",
+                     *               "engagement"
+                     *             ]
+                     *           }
+                     *         },
+                     *         {
+                     *           "id": "01a22278-50d5-71d4-a9d3-14de9caf1c4b",
+                     *           "contentType": "carousel",
+                     *           "title": "A carousel",
+                     *           "description": null,
+                     *           "uploadStatus": "ready",
+                     *           "publishStatus": "published",
+                     *           "visibility": "public",
+                     *           "streamingUrl": null,
+                     *           "section": null,
+                     *           "author": null,
+                     *           "tags": [],
+                     *           "publishAt": null,
+                     *           "expiresAt": null,
+                     *           "duration": null,
+                     *           "protected": false,
+                     *           "thumbnailUrl": "https://feed.example.org/media/sAt-RA8iW9wJ42aQP-GAOg/a-01a22278-578c-745a-a6d5-cb684e2c15d9/small.jpg",
+                     *           "thumbnailHash": null,
+                     *           "thumbnailTime": null,
+                     *           "thumbnails": [],
+                     *           "previewUrl": null,
+                     *           "storyboardUrl": null,
+                     *           "downloadUrl": null,
+                     *           "customMetadata": {},
+                     *           "captionTracks": [],
+                     *           "images": [
+                     *             {
+                     *               "id": "01a22278-578c-745a-a6d5-cb684e2c15d9",
+                     *               "imageUrl": "https://feed.example.org/media/sAt-RA8iW9wJ42aQP-GAOg/a-01a22278-578c-745a-a6d5-cb684e2c15d9/large.jpg",
+                     *               "altText": null,
+                     *               "position": 0,
+                     *               "createdAt": "2026-11-28T14:04:01.897Z"
+                     *             }
+                     *           ],
+                     *           "width": null,
+                     *           "height": null,
+                     *           "aspectRatio": null,
+                     *           "maxFrameRate": null,
+                     *           "videoQuality": null,
+                     *           "resolutionTier": null,
+                     *           "autoScrollInterval": null,
+                     *           "articleUrl": null,
+                     *           "externalId": null,
+                     *           "errorReason": null,
+                     *           "progress": 1,
+                     *           "createdAt": "2026-11-28T14:04:00.087Z",
+                     *           "updatedAt": "2026-11-28T14:04:01.917Z",
+                     *           "isLive": false,
+                     *           "liveStreamId": null,
+                     *           "liveStreamStatus": null,
+                     *           "currentViewers": 0,
+                     *           "engagement": {
+                     *             "views": 0,
+                     *             "likes": 0,
+                     *             "shares": 0,
+                     *             "saves": 0
+                     *           },
+                     *           "ranking": {
+                     *             "score": 0.6249609445641897,
+                     *             "signals": {
+                     *               "recency": 0.9998437782567585,
+                     *               "engagement": 0.5,
+                     *               "topicAffinity": 0.5,
+                     *               "geoRelevance": 0.5,
+                     *               "completionRate": 0.5,
+                     *               "creatorAffinity": 0.5
+                     *             },
+                     *             "weights": {
+                     *               "recency": 0.25,
+                     *               "engagement": 0.2,
+                     *               "topicAffinity": 0.2,
+                     *               "geoRelevance": 0.15,
+                     *               "completionRate": 0.1,
+                     *               "creatorAffinity": 0.1
+                     *             },
+                     *             "contributions": {
+                     *               "recency": 0.24996094456418963,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19914,10 +19922,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd4keb8rr9wsjn0sa464",
-                     *         "nextCursor": "AhgF04XK522QxomK4GZlZF8wMW04aDVjZDRzZWJwOGdnYzNja2ZhOGZuMhQFCAEBOCUAAQwBAQEBAQEBAQEBAQEBAQEBBQE",
+                     *         "requestId": "req_01m8h7h70sers9axgc2s00w3cm",
+                     *         "nextCursor": "ArFAa-Hn4sEaJ0tmi2ZlZF8wMW04aDdoNzFzZWtiODZhcjI1azRnMDc2ZBQFBgEBOAwABAcCAQEBAQEBAQEBAQEBAQEBAgQ",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8h5cd4sebp8ggc3ckfa8fn2",
+                     *         "feedId": "fed_01m8h7h71sekb86ar25k4g076d",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -19993,7 +20001,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-34da-75e1-81a9-3824715e6f93",
+                     *         "id": "01a22278-9dec-7587-af30-25d5ba8e416f",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20029,8 +20037,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T13:26:44.698Z",
-                     *         "updatedAt": "2026-11-28T13:26:44.714Z",
+                     *         "createdAt": "2026-11-28T14:04:19.827Z",
+                     *         "updatedAt": "2026-11-28T14:04:20.021Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20043,7 +20051,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd7sev3s0246wfv3fv11"
+                     *         "requestId": "req_01m8h7h7t7eajsp9wg79wzy7kr"
                      *       }
                      *     }
                      */
@@ -20114,7 +20122,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd8vepq8pbgqq76c7z92"
+                     *         "requestId": "req_01m8h7h80je2esda9a0655wjjd"
                      *       }
                      *     }
                      */
@@ -20190,11 +20198,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T13:26:41.990Z"
+                     *           "updatedAt": "2026-11-28T14:04:11.497Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cajeefsshmfbs8dx6kxp",
+                     *         "requestId": "req_01m8h7gzcfe8wt5b1m8k464h5x",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20273,10 +20281,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T13:26:42.003Z"
+                     *         "updatedAt": "2026-11-28T14:04:11.565Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cajtee89sny8ac8v0vtw"
+                     *         "requestId": "req_01m8h7gzf7esmt4sahj9dav1z2"
                      *       }
                      *     }
                      */
@@ -20376,10 +20384,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T13:26:42.013Z"
+                     *         "updatedAt": "2026-11-28T14:04:11.657Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cajwe8ybw9m4vvfj5207"
+                     *         "requestId": "req_01m8h7gzg3e7ysasm328s8mw5b"
                      *       }
                      *     }
                      */
@@ -20464,7 +20472,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cakfekkvykacx3btpk26"
+                     *         "requestId": "req_01m8h7gzkke64az506nh0c6qdm"
                      *       }
                      *     }
                      */
@@ -20534,11 +20542,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8h5c08veh0tgw6y7a8d614n",
+                     *           "id": "key_01m8h7g7ydewfthha52mw3ac8a",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T13:26:31.430Z",
+                     *           "createdAt": "2026-11-28T14:03:47.490Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20546,11 +20554,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *           "id": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T13:26:31.430Z",
+                     *           "createdAt": "2026-11-28T14:03:47.490Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20559,7 +20567,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1qqeg98t2fe0ev2x07w",
+                     *         "requestId": "req_01m8h7gbp7e8dsv1dbstxpybkb",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20643,11 +20651,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h5c1rvew2bbc6dc3krmt04",
+                     *         "id": "key_01m8h7gbqhezna33da9w8xnt0k",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T13:26:32.989Z",
+                     *         "createdAt": "2026-11-28T14:03:51.412Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20656,7 +20664,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1r3e1ettgs8xt2jvkrb"
+                     *         "requestId": "req_01m8h7gbptecwvqgvb6tpv88k2"
                      *       }
                      *     }
                      */
@@ -20725,19 +20733,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h5c1treprbahhp2qqq2b71",
+                     *         "id": "key_01m8h7gbtve8m99n6b1v8q0b6m",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T13:26:33.050Z",
+                     *         "createdAt": "2026-11-28T14:03:51.518Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T13:26:33.058Z",
+                     *         "revokedAt": "2026-11-28T14:03:51.535Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1tye7dba6wgqedryghm"
+                     *         "requestId": "req_01m8h7gbv4e6wah1z1n272nbpc"
                      *       }
                      *     }
                      */
@@ -20807,7 +20815,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1vxevhaq2qcrnjpffth",
+                     *         "requestId": "req_01m8h7gby8edyahhffs6b7f6sd",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20892,21 +20900,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h5c1t7ep18bg1bq087apg5",
+                     *         "id": "key_01m8h7gbt0e09bc47s5xsrjp9d",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T13:26:33.026Z",
+                     *         "createdAt": "2026-11-28T14:03:51.476Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8h5c1saegqr79xv94v16qkw"
+                     *         "replaces": "key_01m8h7gbrae16bcetv8w3kd72x"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1sse5a8m7bndkt77nq8"
+                     *         "requestId": "req_01m8h7gbs0efkr3qe5egj8fa5t"
                      *       }
                      *     }
                      */
@@ -20977,8 +20985,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8h5ccy7e1mv1j6c71kqctj5",
-                     *           "contentId": "01a22256-33ba-73b4-8efb-2b005dcfccae",
+                     *           "id": "lst_01m8h7h66jep09hbkdetb0wzwd",
+                     *           "contentId": "01a22278-98c5-7256-91f5-88183b8ce252",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -20993,13 +21001,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T13:26:44.411Z",
+                     *           "createdAt": "2026-11-28T14:04:18.503Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccygey9agfaa11d1gnvz",
+                     *         "requestId": "req_01m8h7h690etx8mx0hfdvjhvwj",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21081,7 +21089,7 @@ export interface operations {
                         /** @description Stored encrypted and never shown again. */
                         streamKey: string;
                         /**
-                         * @description An rtmp:// or rtmps:// URL as given by the receiving service, without a query string, since everybody who may see the stream can see it.
+                         * @description An rtmp:// or rtmps:// URL as given by the receiving service, without a query string: anyone who may see the stream also sees this URL.
                          * @example rtmps://live.example.com/app
                          */
                         url: string;
@@ -21130,8 +21138,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h5ccy7e1mv1j6c71kqctj5",
-                     *         "contentId": "01a22256-33ba-73b4-8efb-2b005dcfccae",
+                     *         "id": "lst_01m8h7h66jep09hbkdetb0wzwd",
+                     *         "contentId": "01a22278-98c5-7256-91f5-88183b8ce252",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21146,13 +21154,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:26:44.411Z",
+                     *         "createdAt": "2026-11-28T14:04:18.503Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccx9es3taya990jx3t3j"
+                     *         "requestId": "req_01m8h7h65se9eaa464kv34ch3k"
                      *       }
                      *     }
                      */
@@ -21290,8 +21298,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h5ccz9eb78xns5q0w29tw7",
-                     *         "contentId": "01a22256-33e7-73d7-9e85-db109ee9e9e6",
+                     *         "id": "lst_01m8h7h6aresbavjd9m7fhxjf9",
+                     *         "contentId": "01a22278-9956-70a8-8b98-c77c3f0eb8a7",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21306,12 +21314,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:26:44.456Z",
+                     *         "createdAt": "2026-11-28T14:04:18.647Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cczeecasbfzscnpc9tfa"
+                     *         "requestId": "req_01m8h7h6b3e4z9haqmnbv8y3ew"
                      *       }
                      *     }
                      */
@@ -21376,11 +21384,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h5cczpejrrmpqa1xge6sdp",
+                     *         "id": "lst_01m8h7h6d1ex18ms6h6s95b0jy",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cczwe34a3rdnydy27rwp"
+                     *         "requestId": "req_01m8h7h6dxej8v8rkyk6q73nea"
                      *       }
                      *     }
                      */
@@ -21512,13 +21520,13 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd42enp9p2fg7q2aerng"
+                     *         "requestId": "req_01m8h7h6y6ejj9mwcjd63dnx64"
                      *       }
                      *     }
                      */
                     "application/json": {
                         data: {
-                            /** @description Results in the order of the request. */
+                            /** @description Results, in the order of the requested clips. */
                             results: {
                                 error?: {
                                     code: string;
@@ -21596,8 +21604,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h5cd0zeatbqmwxak77gtq8",
-                     *         "contentId": "01a22256-341d-7173-a671-513a3f2672e2",
+                     *         "id": "lst_01m8h7h6jpetwv66464m4evbce",
+                     *         "contentId": "01a22278-9a4e-7222-934b-fe4bcad8d9ff",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21612,12 +21620,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:26:44.509Z",
+                     *         "createdAt": "2026-11-28T14:04:18.901Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T13:26:44.522Z"
+                     *         "endedAt": "2026-11-28T14:04:18.939Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd15efj938m8knj0qf1k"
+                     *         "requestId": "req_01m8h7h6kaezkbs73kae3ndqx2"
                      *       }
                      *     }
                      */
@@ -21682,8 +21690,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h5cd1resxayb9enrjr59pm",
-                     *         "contentId": "01a22256-3437-741f-8eb0-d283bb7355eb",
+                     *         "id": "lst_01m8h7h6n3ebks6mbmrrgca3v2",
+                     *         "contentId": "01a22278-9a9d-72d9-8324-5ec7abb88c0d",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21698,13 +21706,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T13:26:44.535Z",
+                     *         "createdAt": "2026-11-28T14:04:18.976Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd1xe4stmf7vjtbm2r1z"
+                     *         "requestId": "req_01m8h7h6nsey3bhzya79k189br"
                      *       }
                      *     }
                      */
@@ -21824,7 +21832,7 @@ export interface operations {
                     /** @description Stored encrypted and never shown again. */
                     streamKey: string;
                     /**
-                     * @description An rtmp:// or rtmps:// URL as given by the receiving service, without a query string, since everybody who may see the stream can see it.
+                     * @description An rtmp:// or rtmps:// URL as given by the receiving service, without a query string: anyone who may see the stream also sees this URL.
                      * @example rtmps://live.example.com/app
                      */
                     url: string;
@@ -21862,7 +21870,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8h5cd2pehcav0b9sqgbw361",
+                     *         "id": "sct_01m8h7h6t6e9k8h9yjayy2dxf7",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21870,7 +21878,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd2ge6vrxzetppkyfp77"
+                     *         "requestId": "req_01m8h7h6r6en4bfjkks0ejqt5h"
                      *       }
                      *     }
                      */
@@ -21941,11 +21949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8h5cd3cevz8vaekq0d8te7y",
+                     *         "id": "sct_01m8h7h6vzeymvwq23mv1y29cc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd3gedr9grfg14eqt1a2"
+                     *         "requestId": "req_01m8h7h6wde20t2xtvrt0he3tk"
                      *       }
                      *     }
                      */
@@ -22011,8 +22019,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h5cd0je6qs0vqx7fw7mb4a",
-                     *         "contentId": "01a22256-3410-7534-a1e9-de2bd152ece6",
+                     *         "id": "lst_01m8h7h6h1e2jr1jdpsn5n64r7",
+                     *         "contentId": "01a22278-9a02-7360-81a0-e0dfb5b09091",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22020,7 +22028,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cd0qecqssghz0qbd1r8y"
+                     *         "requestId": "req_01m8h7h6hser492y42qf39mmd8"
                      *       }
                      *     }
                      */
@@ -22100,8 +22108,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8h5ccytex6r4x19c062yz67",
-                     *           "contentId": "01a22256-33d8-764b-a3e2-d0991052abe6",
+                     *           "id": "lst_01m8h7h69ze2ea89arax7rxxw6",
+                     *           "contentId": "01a22278-993b-710a-917c-3c573757ed91",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22110,7 +22118,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ccz1emaby6mg7v79c7z8"
+                     *         "requestId": "req_01m8h7h6a8enwavsm1tmpc8bab"
                      *       }
                      *     }
                      */
@@ -22186,7 +22194,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8h5cam7em1axgstm4brtnhq",
+                     *           "id": "met_01m8h7gzs1efbadtn5q3q8cf61",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22197,12 +22205,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T13:26:42.057Z",
+                     *           "createdAt": "2026-11-28T14:04:11.943Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5camgeetbmkxyp6q4xz9b",
+                     *         "requestId": "req_01m8h7gzt1eajvevtzp250gfee",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22337,7 +22345,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8h5camred1r2cte6p1kcqcm",
+                     *         "id": "met_01m8h7gzvke4m987gejf30xn5y",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22354,11 +22362,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T13:26:42.073Z",
+                     *         "createdAt": "2026-11-28T14:04:12.020Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5camne9rb57kk6hpvn3bg"
+                     *         "requestId": "req_01m8h7gzv1e63scfnsy95dkaw9"
                      *       }
                      *     }
                      */
@@ -22427,11 +22435,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8h5can3etfvga70g4z9v2p9",
+                     *         "id": "met_01m8h7gzwzeq3tvxd71btrkwjc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5canee82r0f7ytp16yzx1"
+                     *         "requestId": "req_01m8h7gzy1e1h8rhaz7yyz7w29"
                      *       }
                      *     }
                      */
@@ -22495,7 +22503,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8h5c08geqfs053pxp50errt",
+                     *         "id": "org_01m8h7g7xmegv9szjdbjxacrfg",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22505,7 +22513,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1nweqm8r6ne5qvah7zf"
+                     *         "requestId": "req_01m8h7gbm7em2rjx92hapzvb6p"
                      *       }
                      *     }
                      */
@@ -22584,7 +22592,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8h5c08geqfs053pxp50errt",
+                     *         "id": "org_01m8h7g7xmegv9szjdbjxacrfg",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22594,7 +22602,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1pgerp9gdaxwmaaqd88"
+                     *         "requestId": "req_01m8h7gbn1edpsmwc7aaf0fm9k"
                      *       }
                      *     }
                      */
@@ -22664,18 +22672,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8h5c9rye3dszwz18k9vty84",
+                     *           "id": "per_01m8h7gxpgesxtnqht1f6j50kd",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T13:26:41.185Z",
-                     *           "signedInAt": "2026-11-28T13:26:41.189Z"
+                     *           "joinedAt": "2026-11-28T14:04:09.814Z",
+                     *           "signedInAt": "2026-11-28T14:04:09.823Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9sfeh5rnszhz1sjxxeh",
+                     *         "requestId": "req_01m8h7gxqhe2e96xbarg3c9p09",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22744,11 +22752,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8h5c9yde6bbd3b3kwxrrnd2",
+                     *         "id": "per_01m8h7gy1qeaa9ndfvyxtmyvx5",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9z0ecbrj4k1kxjd7r9f"
+                     *         "requestId": "req_01m8h7gy26eza8a0k131eay19a"
                      *       }
                      *     }
                      */
@@ -22833,17 +22841,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8h5c9v6eeysfw3cg3dnjp5z",
+                     *         "id": "per_01m8h7gxw7eavb86td9jrfk2sp",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T13:26:41.257Z",
-                     *         "signedInAt": "2026-11-28T13:26:41.260Z"
+                     *         "joinedAt": "2026-11-28T14:04:09.998Z",
+                     *         "signedInAt": "2026-11-28T14:04:10.002Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9vmesvve20dj5a2jeys"
+                     *         "requestId": "req_01m8h7gxwve77ajqx5ew59t70h"
                      *       }
                      *     }
                      */
@@ -22914,22 +22922,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8h5c9zseyfr1qtx0fyaeneg",
+                     *           "id": "inv_01m8h7gy3se5dbrhrne6bjy4e9",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T13:26:41.403Z",
-                     *           "expiresAt": "2026-12-05T13:26:41.401Z"
+                     *           "createdAt": "2026-11-28T14:04:10.233Z",
+                     *           "expiresAt": "2026-12-05T14:04:10.233Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8h5c9zfewp8cnywq5jzwwwn",
+                     *           "id": "inv_01m8h7gy37ee8thqe1arhaaadx",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T13:26:41.392Z",
-                     *           "expiresAt": "2026-12-05T13:26:41.392Z"
+                     *           "createdAt": "2026-11-28T14:04:10.216Z",
+                     *           "expiresAt": "2026-12-05T14:04:10.216Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ca02exwrdvac7r5xdxrp",
+                     *         "requestId": "req_01m8h7gy4we6vsv0hwb91brm9e",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23014,15 +23022,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8h5c9zfewp8cnywq5jzwwwn",
+                     *         "id": "inv_01m8h7gy37ee8thqe1arhaaadx",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T13:26:41.392Z",
-                     *         "expiresAt": "2026-12-05T13:26:41.392Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/UInYQmIm0SgvS9CDumXz32XdoARlzPNDEyIbnTWJRuM"
+                     *         "createdAt": "2026-11-28T14:04:10.216Z",
+                     *         "expiresAt": "2026-12-05T14:04:10.216Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/FotzHftUzOeZ8j7gdjnPE_bJ6ClfxDnpXEs2dY5MniA"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9zeevjrqe2gkf2h04at"
+                     *         "requestId": "req_01m8h7gy36ese8szzaqc7dw9qr"
                      *       }
                      *     }
                      */
@@ -23091,11 +23099,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8h5ca0feyn8w8v4fcz7zp16",
+                     *         "id": "inv_01m8h7gy5he0xvqmdnwry62kkg",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ca0qethtf8zv9nypjafw"
+                     *         "requestId": "req_01m8h7gy5xexea5wcx54g58y2q"
                      *       }
                      *     }
                      */
@@ -23167,20 +23175,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a22256-187f-7469-8a9f-3eb77a16fc76",
+                     *           "contentId": "01a22278-5e26-7492-a5ca-adf954c8d786",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T13:26:37.474Z",
+                     *           "deletedAt": "2026-11-28T14:04:03.540Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a22256-187e-72bc-a2ec-52d85d513b46",
+                     *           "contentId": "01a22278-5e20-7478-99a7-c13652551e59",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T13:26:37.474Z",
+                     *           "deletedAt": "2026-11-28T14:04:03.540Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5caf8e9ptfvq0ak9b3h5a",
+                     *         "requestId": "req_01m8h7gz1ee96t331pf4b5sv27",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23266,7 +23274,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdane58v1xpf67vc7033"
+                     *         "requestId": "req_01m8h7h88sev8vz8rpts2qvrk7"
                      *       }
                      *     }
                      */
@@ -23438,7 +23446,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdase7drysdqh4c27nm6"
+                     *         "requestId": "req_01m8h7h89cergrj4trahtqgb9n"
                      *       }
                      *     }
                      */
@@ -23569,12 +23577,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
-                     *           "createdAt": "2026-11-28T13:26:44.834Z"
+                     *           "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *           "createdAt": "2026-11-28T14:04:20.702Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdb6e08twyrnkb4ebtpk",
+                     *         "requestId": "req_01m8h7h8c2exz8qk98200mf7j0",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23703,7 +23711,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdbmehas1rhwhwz73qd5"
+                     *         "requestId": "req_01m8h7h8eme4paaarmwmgyr938"
                      *       }
                      *     }
                      */
@@ -23882,23 +23890,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a22256-3500-719b-b6ab-9cfb9d735d85",
-                     *                 "score": 0.6999994021475282,
+                     *                 "contentId": "01a22278-a04f-733c-963c-58410364b161",
+                     *                 "score": 0.6999981417309529,
                      *                 "signals": {
-                     *                   "recency": 0.9999985053688205,
+                     *                   "recency": 0.9999953543273818,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a22256-34da-75e1-81a9-3824715e6f93",
-                     *                 "score": 0.6999992769961607,
+                     *                 "contentId": "01a22278-5d3c-720a-ad8b-8f3f25c05b57",
+                     *                 "score": 0.699943040581636,
                      *                 "signals": {
-                     *                   "recency": 0.9999981924904014,
+                     *                   "recency": 0.9998576014540899,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23926,23 +23934,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a22256-3500-719b-b6ab-9cfb9d735d85",
-                     *                 "score": 0.6999994021475282,
+                     *                 "contentId": "01a22278-a04f-733c-963c-58410364b161",
+                     *                 "score": 0.6999981417309529,
                      *                 "signals": {
-                     *                   "recency": 0.9999985053688205,
+                     *                   "recency": 0.9999953543273818,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 0"
+                     *                 "title": "Item 1"
                      *               },
                      *               {
-                     *                 "contentId": "01a22256-34da-75e1-81a9-3824715e6f93",
-                     *                 "score": 0.6999992769961607,
+                     *                 "contentId": "01a22278-5d3c-720a-ad8b-8f3f25c05b57",
+                     *                 "score": 0.699943040581636,
                      *                 "signals": {
-                     *                   "recency": 0.9999981924904014,
+                     *                   "recency": 0.9998576014540899,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23956,7 +23964,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cddhesba5ahfhs1w9rfz"
+                     *         "requestId": "req_01m8h7h8m4eddtkc2wgx6rf5jy"
                      *       }
                      *     }
                      */
@@ -24070,7 +24078,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdbxe8b8a5d2ncm1anva",
+                     *         "requestId": "req_01m8h7h8h1ejysjnynpf29mf5c",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24196,7 +24204,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h5cdcae2083dgmdgefhaq6",
+                     *         "id": "rul_01m8h7h8hvewz89prfqr655xqp",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24207,11 +24215,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T13:26:44.877Z",
-                     *         "updatedAt": "2026-11-28T13:26:44.877Z"
+                     *         "createdAt": "2026-11-28T14:04:20.928Z",
+                     *         "updatedAt": "2026-11-28T14:04:20.928Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdc3eqwvbvwgnpxejnnj"
+                     *         "requestId": "req_01m8h7h8hge9e8re7gttac7q19"
                      *       }
                      *     }
                      */
@@ -24307,11 +24315,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h5cdd5ehxrpj8a48p8z7hf",
+                     *         "id": "rul_01m8h7h8k9ejf9jwrv357xe99d",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cddbewjtg6nc62vc8d1f"
+                     *         "requestId": "req_01m8h7h8kee388rtwy4c9m4eyq"
                      *       }
                      *     }
                      */
@@ -24404,7 +24412,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h5cdchehdvhgpnxdsq5ped",
+                     *         "id": "rul_01m8h7h8j9e09aqj7vfnsx03m8",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24415,11 +24423,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T13:26:44.883Z",
-                     *         "updatedAt": "2026-11-28T13:26:44.896Z"
+                     *         "createdAt": "2026-11-28T14:04:20.940Z",
+                     *         "updatedAt": "2026-11-28T14:04:20.961Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdcqeravmxx87n9xjp4h"
+                     *         "requestId": "req_01m8h7h8jfekmb50fwfbkv89k5"
                      *       }
                      *     }
                      */
@@ -24527,7 +24535,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cdakey2a8dfjvcy1n6fx"
+                     *         "requestId": "req_01m8h7h885e599h0k0043gf048"
                      *       }
                      *     }
                      */
@@ -24601,36 +24609,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8h5ca3se9ht3dfykvc5yhww",
+                     *           "id": "ses_01m8h7gya5en18246ehrgf94vg",
                      *           "person": {
-                     *             "id": "per_01m8h5ca3je2jva8c9z6wv9exd",
+                     *             "id": "per_01m8h7gy9xe69attmh3mrca20f",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T13:26:41.530Z",
-                     *           "lastUsedAt": "2026-11-28T13:26:41.529Z",
-                     *           "expiresAt": "2026-11-29T01:26:41.529Z",
+                     *           "createdAt": "2026-11-28T14:04:10.439Z",
+                     *           "lastUsedAt": "2026-11-28T14:04:10.439Z",
+                     *           "expiresAt": "2026-11-29T02:04:10.439Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8h5c9vbeq697k1mw3w12dt3",
+                     *           "id": "ses_01m8h7gxwhe3grj24n2c6w1c6v",
                      *           "person": {
-                     *             "id": "per_01m8h5c9v6eeysfw3cg3dnjp5z",
+                     *             "id": "per_01m8h7gxw7eavb86td9jrfk2sp",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T13:26:41.260Z",
-                     *           "lastUsedAt": "2026-11-28T13:26:41.260Z",
-                     *           "expiresAt": "2026-11-29T01:26:41.260Z",
+                     *           "createdAt": "2026-11-28T14:04:10.002Z",
+                     *           "lastUsedAt": "2026-11-28T14:04:10.002Z",
+                     *           "expiresAt": "2026-11-29T02:04:10.002Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ca46ebk9zcxkg826ht0x",
+                     *         "requestId": "req_01m8h7gyawedkv0cdx8fzfqdyz",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24700,11 +24708,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8h5ca70eb7szt7qr099z49t"
+                     *           "ses_01m8h7gydteysazhade5448w96"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ca7aez0a2kgmxhqv6v7m"
+                     *         "requestId": "req_01m8h7gye8e4r8hy0geqkz952h"
                      *       }
                      *     }
                      */
@@ -24771,11 +24779,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8h5ca9jekw8gtpc3tj4hkhh"
+                     *           "ses_01m8h7gyjyee1tdhm85v6p24n4"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5ca9zeejrew7azadrgpj9"
+                     *         "requestId": "req_01m8h7gym1e9nrm316agjkn1wx"
                      *       }
                      *     }
                      */
@@ -24845,11 +24853,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T13:26:41.909Z"
+                     *           "updatedAt": "2026-11-28T14:04:11.232Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5caghe118agmmrhtkx89a",
+                     *         "requestId": "req_01m8h7gz4gef59cxfjqzxpme12",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24928,10 +24936,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T13:26:41.949Z"
+                     *         "updatedAt": "2026-11-28T14:04:11.301Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cah8e3bbghexdgcamgyh"
+                     *         "requestId": "req_01m8h7gz5wetgv1zcwkde4fdzb"
                      *       }
                      *     }
                      */
@@ -25021,10 +25029,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T13:26:41.964Z"
+                     *         "updatedAt": "2026-11-28T14:04:11.330Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cahbeaq81dp386cs1gqp"
+                     *         "requestId": "req_01m8h7gz61exgavrqc5hrq4y76"
                      *       }
                      *     }
                      */
@@ -25109,7 +25117,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cahze4q9sx53q6fcmeys"
+                     *         "requestId": "req_01m8h7gz8mee2bsw6mg3y98paw"
                      *       }
                      *     }
                      */
@@ -25179,7 +25187,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22256-093e-70a8-865b-7faa359e3f3d",
+                     *         "id": "01a22278-32c0-72e4-af4e-4296dee7a060",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25218,11 +25226,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T13:26:33.536Z",
-                     *         "updatedAt": "2026-11-28T13:26:33.586Z"
+                     *         "createdAt": "2026-11-28T14:03:52.387Z",
+                     *         "updatedAt": "2026-11-28T14:03:52.445Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c2aeez3b969sd3j3ky2n"
+                     *         "requestId": "req_01m8h7gcq3e8cr8wfaqzbxp9k7"
                      *       }
                      *     }
                      */
@@ -25288,13 +25296,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:26:41.845Z",
+                     *         "requestedAt": "2026-11-28T14:04:11.043Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cadzebqvb53q0m73p3wn"
+                     *         "requestId": "req_01m8h7gyy1e91bw2e2y5spc7n4"
                      *       }
                      *     }
                      */
@@ -25375,13 +25383,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:26:41.832Z",
+                     *         "requestedAt": "2026-11-28T14:04:11.014Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cad1exnssd69azsbx3ca"
+                     *         "requestId": "req_01m8h7gyw0eqhaz0wkmwpdjc4q"
                      *       }
                      *     }
                      */
@@ -25459,13 +25467,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:26:41.878Z",
+                     *         "requestedAt": "2026-11-28T14:04:11.130Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5caf0er9r2av3xfz8ty9r"
+                     *         "requestId": "req_01m8h7gz0ce9hr6j226aprsyc8"
                      *       }
                      *     }
                      */
@@ -25545,13 +25553,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T13:26:41.865Z",
+                     *         "requestedAt": "2026-11-28T14:04:11.095Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5cae6embsnbdd4c8qyrx3"
+                     *         "requestId": "req_01m8h7gyymersrbcadkaczgaye"
                      *       }
                      *     }
                      */
@@ -25625,7 +25633,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1w6eq49pgg99favn9br",
+                     *         "requestId": "req_01m8h7gbyteftv5trt077tgfc7",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25703,14 +25711,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h5c1wfes99va81bxs4hwap",
+                     *         "id": "vky_01m8h7gbznehcrpv3xq5j8eqgv",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T13:26:33.104Z",
+                     *         "createdAt": "2026-11-28T14:03:51.670Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_SFs3JO98Z5Ee9XgIcQgWHHqitdWvA1k1H8nKZpTLl_k"
+                     *         "key": "rf_vk_h5zwue61WzGFQdYlmeZYlztJBR25TpTtDfcQe8MqFbA"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1waejy8x9d09hdttfnv"
+                     *         "requestId": "req_01m8h7gbz6ezm9csnmxm9vztts"
                      *       }
                      *     }
                      */
@@ -25779,13 +25787,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h5c1xhe7k9eh2da2gnx92f",
+                     *         "id": "vky_01m8h7gc17eqgrrvabfxv66p0z",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T13:26:33.139Z",
+                     *         "createdAt": "2026-11-28T14:03:51.721Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1xpe5ysnjhc0dr5yhv2"
+                     *         "requestId": "req_01m8h7gc1pem0vekp6kmkrdxwq"
                      *       }
                      *     }
                      */
@@ -25865,15 +25873,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h5c1x7essr4qq8mg3q27pw",
+                     *         "id": "vky_01m8h7gc0rez48p30fvqtq9fst",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T13:26:33.128Z",
+                     *         "createdAt": "2026-11-28T14:03:51.705Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_0HQ2zoAnXwppcYd_L02D0uAM_qZQMvj5x9hjZ34XU3w",
-                     *         "replaces": "vky_01m8h5c1wqeq8rwstmc80ve54g"
+                     *         "key": "rf_vk_b-JSigLl3yVC5zW3kexDBK_kaSF2Zh4MnagQwaCE_cA",
+                     *         "replaces": "vky_01m8h7gc01e4hb8yrw4gjsjn97"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c1wvedcv7hp950dxqg8e"
+                     *         "requestId": "req_01m8h7gc0cedwa3aqev708mhh8"
                      *       }
                      *     }
                      */
@@ -26166,7 +26174,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c93ye4ka5bvbackbxc7a"
+                     *         "requestId": "req_01m8h7gwdheqqa53b2ym35nmae"
                      *       }
                      *     }
                      */
@@ -26245,42 +26253,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "939012b5-88a3-444b-96a7-a66f9ff659cd",
+                     *           "id": "5481516f-425c-4ba6-ac2d-64b07bb523bd",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8h5c13me3899av27x1b7kps",
+                     *             "auditId": "aud_01m8h7ga59eqfvpbfx7zbzhd2k",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *               "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a22256-0436-730c-a295-5e2ef57d4010",
-                     *             "requestId": "req_01m8h5c0t9eg2s6dr8jv091a7e"
+                     *             "resourceId": "01a22278-2835-775b-9f2c-99ce6bcd8564",
+                     *             "requestId": "req_01m8h7g9jee9zth37gmjrhe2w0"
                      *           },
-                     *           "timestamp": "2026-11-28T13:26:32.248Z"
+                     *           "timestamp": "2026-11-28T14:03:49.687Z"
                      *         },
                      *         {
-                     *           "id": "9e11649f-b8e8-4618-b71b-eec86a8552c8",
+                     *           "id": "61cc4b2e-c280-43dd-b424-8f408b699d75",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8h5c13he4zttw7322gq5y0a",
+                     *             "auditId": "aud_01m8h7ga6gezsacbjqrh656b0e",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8h5c08qexyrk0ysksapm1zv",
+                     *               "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a22256-0439-763c-a0c0-20ea25375464",
-                     *             "requestId": "req_01m8h5c0tfe7nvn0rxb0bpresf"
+                     *             "resourceId": "01a22278-2840-744c-820b-7e9be4a975fe",
+                     *             "requestId": "req_01m8h7g9k1e2bbrbybg9j7k2hr"
                      *           },
-                     *           "timestamp": "2026-11-28T13:26:32.251Z"
+                     *           "timestamp": "2026-11-28T14:03:49.697Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c942e9s8jxf362pexev1"
+                     *         "requestId": "req_01m8h7gwdmewe9csp3x8n42th0"
                      *       }
                      *     }
                      */
@@ -26381,7 +26389,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c94eewgaa60ee7ach4ms"
+                     *         "requestId": "req_01m8h7gwe1e2bsycqgax9nfhh0"
                      *       }
                      *     }
                      */
@@ -26457,7 +26465,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9n7ea6anab0jr5xkg89",
+                     *         "requestId": "req_01m8h7gxece93bjgr8k81yn57p",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26540,14 +26548,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8h5c9nhe8brw4ra00ybs76w",
+                     *         "id": "whl_01m8h7gxfwe53a2tdg4kcr5he1",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T13:26:41.074Z",
-                     *         "expiresAt": "2026-11-28T14:26:41.074Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_nxQfuOD2eflDXgeT69YybtNIWjLaRHefs49rAzJANfE"
+                     *         "createdAt": "2026-11-28T14:04:09.596Z",
+                     *         "expiresAt": "2026-11-28T15:04:09.596Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_yhUSBacDC9MI3WHQsBw3qx6uAstRF3aieeluyVXF4qA"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9nce08v8m37cgdg2m2r"
+                     *         "requestId": "req_01m8h7gxf9ejht23nwws4td9vw"
                      *       }
                      *     }
                      */
@@ -26634,11 +26642,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8h5c9nvey696awt7ys3fjka",
+                     *         "id": "whl_01m8h7gxgjebrrwqypzsrv4drb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9p2etp8m3443w2vzh4s"
+                     *         "requestId": "req_01m8h7gxh3e8v9rtmd4zfdy989"
                      *       }
                      *     }
                      */
@@ -26708,7 +26716,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c94res7rtby2syrj1nje",
+                     *         "requestId": "req_01m8h7gwejehvtmbvmb3pc7d62",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26826,7 +26834,7 @@ export interface operations {
                     signature?: ("hmac" | "ed25519") | null;
                     timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address. Other destinations use their own schemes.
+                     * @description URL to which events are sent. It must use https and have a public address; other destinations have their own schemes.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url: string;
@@ -26864,7 +26872,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c96eerab38k8qjj78fbp",
+                     *         "id": "whk_01m8h7gwgsed78n9rbae75t5ee",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26892,12 +26900,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T13:26:40.588Z",
-                     *         "webhookId": "whk_01m8h5c96eerab38k8qjj78fbp",
+                     *         "createdAt": "2026-11-28T14:04:08.599Z",
+                     *         "webhookId": "whk_01m8h7gwgsed78n9rbae75t5ee",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c94ye409gq16bdap4err"
+                     *         "requestId": "req_01m8h7gwf2enm8jgek91e3arx9"
                      *       }
                      *     }
                      */
@@ -27062,7 +27070,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c96rejbaa9mxb5sg6gte",
+                     *         "id": "whk_01m8h7gwh6evr8vwpywayetszj",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27090,7 +27098,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T13:26:40.599Z",
+                     *         "createdAt": "2026-11-28T14:04:08.610Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27099,7 +27107,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c98nea8stdaamwd5xkd0"
+                     *         "requestId": "req_01m8h7gwk7eryr784vn9vmxaq0"
                      *       }
                      *     }
                      */
@@ -27267,11 +27275,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c9bhe48smytrsyp6caej",
+                     *         "id": "whk_01m8h7gwree6at0jj4m9q9bfhh",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9c2ettrwctpm1xr4bea"
+                     *         "requestId": "req_01m8h7gwsdekerk72vsa3rs3hr"
                      *       }
                      *     }
                      */
@@ -27392,7 +27400,7 @@ export interface operations {
                     status?: "active" | "disabled";
                     timeout?: number | null;
                     /**
-                     * @description Where events are sent: https, to a public address. Other destinations use their own schemes.
+                     * @description URL to which events are sent. It must use https and have a public address; other destinations have their own schemes.
                      * @example https://example.com/hooks/reelfeed
                      */
                     url?: string;
@@ -27430,7 +27438,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c991e78sf4mfqt4pkd4g",
+                     *         "id": "whk_01m8h7gwkjenb9ypp9k35z35y0",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27458,10 +27466,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T13:26:40.670Z"
+                     *         "createdAt": "2026-11-28T14:04:08.690Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c997ez395xe4exwpvg08"
+                     *         "requestId": "req_01m8h7gwkse6prgtsvs3mnmsvp"
                      *       }
                      *     }
                      */
@@ -27548,7 +27556,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8h5c9dje4mbmysknxwezy8j",
+                     *           "id": "dlv_01m8h7gww4esdr2gg8dqx2apgw",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27560,19 +27568,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T13:26:40.818Z",
-                     *             "webhookId": "whk_01m8h5c9d9et3v5fspqnjff9e3",
+                     *             "timestamp": "2026-11-28T14:04:08.964Z",
+                     *             "webhookId": "whk_01m8h7gwvve56aq0rj58xwmnm3",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T13:26:40.818Z",
+                     *           "createdAt": "2026-11-28T14:04:08.964Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 7,
-                     *           "lastAttemptAt": "2026-11-28T13:26:40.818Z",
+                     *           "responseTime": 20,
+                     *           "lastAttemptAt": "2026-11-28T14:04:08.964Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9e3em5rasr6zk2yvwkz",
+                     *         "requestId": "req_01m8h7gwxme72b16fmtmskgtnh",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27614,7 +27622,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T13:25:40.962Z"
+                 *       "since": "2026-11-28T14:03:09.196Z"
                  *     }
                  */
                 "application/json": {
@@ -27664,14 +27672,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c9hveyab9amaaw9kc2c7",
-                     *         "since": "2026-11-28T13:25:40.962Z",
-                     *         "until": "2026-11-28T13:26:40.971Z",
+                     *         "id": "whk_01m8h7gx2teqqv589h964tx8d8",
+                     *         "since": "2026-11-28T14:03:09.196Z",
+                     *         "until": "2026-11-28T14:04:09.234Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9j5ek0sg1ffv269vvjt"
+                     *         "requestId": "req_01m8h7gx3dehjvk60tgk3xdtwh"
                      *       }
                      *     }
                      */
@@ -27731,7 +27739,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T13:25:40.986Z"
+                 *       "since": "2026-11-28T14:03:09.403Z"
                  *     }
                  */
                 "application/json": {
@@ -27775,13 +27783,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c9jqea4tr15wfvxy7x31",
-                     *         "since": "2026-11-28T13:25:40.986Z",
+                     *         "id": "whk_01m8h7gx96e3eszwm4gtv8mnsk",
+                     *         "since": "2026-11-28T14:03:09.403Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9jweedaws4rj4wk2dz7"
+                     *         "requestId": "req_01m8h7gxa6enyrp5h7vf0mpcnw"
                      *       }
                      *     }
                      */
@@ -27863,13 +27871,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h5c9cfey6tpe66zyxyv33t",
+                     *         "id": "whk_01m8h7gwtmezs8zj42cghdeapq",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T14:26:40.793Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T15:04:08.932Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9ckef18773b045d1hkj"
+                     *         "requestId": "req_01m8h7gwttewerqfx3w8phwg3q"
                      *       }
                      *     }
                      */
@@ -27960,14 +27968,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8h5c9kxer7ayvkfhz3s9nnh",
+                     *         "deliveryId": "dlv_01m8h7gxd0ev48amv9gsx4zadm",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 34,
+                     *         "responseTime": 14,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9ktea6rqj6z3r0kp4rx"
+                     *         "requestId": "req_01m8h7gxcme9ha1m4823a74qwe"
                      *       }
                      *     }
                      */
@@ -28045,7 +28053,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8h5c9eyevavzvykmxq0magq",
+                     *         "id": "dlv_01m8h7gwzdewp9r7n7znz3mvxs",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28057,37 +28065,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T13:26:40.862Z",
-                     *           "webhookId": "whk_01m8h5c9enejyay5kz87ss2jv0",
+                     *           "timestamp": "2026-11-28T14:04:09.069Z",
+                     *           "webhookId": "whk_01m8h7gwyxe09r47re4n022bbe",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T13:26:40.862Z",
+                     *         "createdAt": "2026-11-28T14:04:09.069Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 6,
-                     *         "lastAttemptAt": "2026-11-28T13:26:40.862Z",
+                     *         "responseTime": 7,
+                     *         "lastAttemptAt": "2026-11-28T14:04:09.069Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T13:26:40.862Z",
-                     *             "responseTime": 6,
+                     *             "startedAt": "2026-11-28T14:04:09.069Z",
+                     *             "responseTime": 7,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=f3b88c95675d377284a0b2a4d90ac9b168c3bec3dfd4ee91c44166f73efd5b55",
-                     *               "x-service-timestamp": "2026-11-28T13:26:40.862Z",
-                     *               "x-service-webhook-id": "whk_01m8h5c9enejyay5kz87ss2jv0",
-                     *               "x-service-delivery-id": "dlv_01m8h5c9eyevavzvykmxq0magq",
+                     *               "x-service-signature": "sha256=9de39614bb2e822783dda135af85041637cb3daf275a04f3669cb3f4c961320b",
+                     *               "x-service-timestamp": "2026-11-28T14:04:09.069Z",
+                     *               "x-service-webhook-id": "whk_01m8h7gwyxe09r47re4n022bbe",
+                     *               "x-service-delivery-id": "dlv_01m8h7gwzdewp9r7n7znz3mvxs",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8h5c9eyevavzvykmxq0magq",
-                     *               "webhook-timestamp": "1795872400",
-                     *               "webhook-signature": "v1,MtGLH5qftUrVQtc54WgIDOGm5zCVGAaNtpdQ47/Yq0o=",
+                     *               "webhook-id": "dlv_01m8h7gwzdewp9r7n7znz3mvxs",
+                     *               "webhook-timestamp": "1795874649",
+                     *               "webhook-signature": "v1,IuQIkdFiTQV3IFBS9Bbvkw2+WW7SB+h7Dq1J4faEVVU=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 13:26:40 GMT",
+                     *               "date": "Sat, 28 Nov 2026 14:04:09 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28095,7 +28103,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9fhe2cb22aksw4mng33"
+                     *         "requestId": "req_01m8h7gx01eb1s4d5k0s0e6yzr"
                      *       }
                      *     }
                      */
@@ -28220,13 +28228,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8h5c9gaeny8yj26awdw8s8n",
+                     *         "id": "dlv_01m8h7gx1aeyyb3709g525202g",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T13:26:40.942Z"
+                     *         "nextAttemptAt": "2026-11-28T14:04:09.157Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h5c9gteq2r09eewjqseqek"
+                     *         "requestId": "req_01m8h7gx1ye0hbz28vm1bmfmfr"
                      *       }
                      *     }
                      */
@@ -28831,7 +28839,7 @@ export interface operations {
                         items: {
                             contentId: string;
                             error: {
-                                /** @description The code in `errorReason` of the item. */
+                                /** @description The error code, as in `errorReason` of the item. */
                                 code: string;
                                 message: string;
                             } | null;

@@ -1,1 +1,0 @@
-import{u as e}from"./states-D87yJAMg.js";var t={video:e(`Video`),carousel:e(`Images`),video_carousel:e(`Row of videos`),live_stream:e(`Live`)},n=Object.keys(t);export{t as n,n as t};

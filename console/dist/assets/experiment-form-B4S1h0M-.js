@@ -1,0 +1,1 @@
+export{t as Fields,n as NewExperimentPage,r as bodyOf,i as useProblems}from"./experiment-form-Be_7Qtiq.js";

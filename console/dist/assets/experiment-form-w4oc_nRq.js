@@ -1,1 +1,0 @@
-export{t as Fields,n as NewExperimentPage,r as bodyOf,i as useProblems}from"./experiment-form-zMcoMcWh.js";

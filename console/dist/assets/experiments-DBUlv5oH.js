@@ -1,1 +1,0 @@
-export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-CP0s4Jah.js";

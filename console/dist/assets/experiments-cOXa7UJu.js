@@ -1,0 +1,1 @@
+export{t as ExperimentStatus,n as ExperimentsPage}from"./experiments-BfcS8TK4.js";

@@ -1,1 +1,0 @@
-export{t as ItemPlayer}from"./item-player-DWr29ZCl.js";

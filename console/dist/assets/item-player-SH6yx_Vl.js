@@ -1,0 +1,1 @@
+export{t as ItemPlayer}from"./item-player-BnYkuSap.js";

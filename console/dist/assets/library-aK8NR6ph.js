@@ -1,1 +1,0 @@
-export{t as Id,n as LibraryPage}from"./library-DH0t9LcR.js";

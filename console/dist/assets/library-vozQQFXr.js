@@ -1,0 +1,1 @@
+export{t as Id,n as LibraryPage}from"./library-ZmISRvyz.js";

@@ -1,1 +1,0 @@
-export{t as LivePage,n as StreamAccess,r as StreamState,i as latencyName}from"./live-DXJSpAnj.js";

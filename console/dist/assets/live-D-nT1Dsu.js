@@ -1,0 +1,1 @@
+export{t as LivePage,n as StreamAccess,r as StreamState,i as latencyName}from"./live-DWJUdMV2.js";

@@ -1,1 +1,0 @@
-import{t as e}from"./NumberInput-B441YKsN.js";import{K as t,R as n,m as r}from"./Text-DWgHCbuT.js";var i=t(n(),1),a=r();function o({value:t,onChange:n,...r}){let[o,s]=(0,i.useState)(null);return(0,a.jsx)(e,{...r,value:o??t,onChange:e=>{s(e),e!==``&&Number.isFinite(Number(e))&&n(Number(e))},onBlur:()=>s(null)})}export{o as t};

@@ -1,1 +1,0 @@
-export{t as Health,n as WebhooksPage}from"./webhooks-BQ0P4xjf.js";

@@ -1,0 +1,1 @@
+export{t as Health,n as WebhooksPage}from"./webhooks-qsDB9Lo1.js";

@@ -1,0 +1,1 @@
+import{_ as e,o as d,c as s,ag as r}from"./chunks/framework.CSOZ2BAP.js";const u=JSON.parse('{"title":"The ASVS sheet","description":"","frontmatter":{},"headers":[],"relativePath":"asvs.md","filePath":"asvs.md"}'),o={name:"asvs.md"};function a(n,t,i,c,h,l){return d(),s("div",null,[...t[0]||(t[0]=[r("",32)])])}const m=e(o,[["render",a]]);export{u as __pageData,m as default};

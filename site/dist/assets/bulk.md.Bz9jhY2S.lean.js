@@ -1,1 +1,0 @@
-import{_ as t,o,c as s,ag as a}from"./chunks/framework.CSOZ2BAP.js";const p=JSON.parse('{"title":"Many items at once","description":"","frontmatter":{},"headers":[],"relativePath":"bulk.md","filePath":"bulk.md"}'),d={name:"bulk.md"};function n(i,e,c,r,l,u){return o(),s("div",null,[...e[0]||(e[0]=[a("",23)])])}const q=t(d,[["render",n]]);export{p as __pageData,q as default};

@@ -1,1 +1,0 @@
-import{_ as t,o as s,c as a,ag as i}from"./chunks/framework.CSOZ2BAP.js";const k=JSON.parse('{"title":"Live streams","description":"","frontmatter":{},"headers":[],"relativePath":"live.md","filePath":"live.md"}'),o={name:"live.md"};function n(r,e,h,d,c,l){return s(),a("div",null,[...e[0]||(e[0]=[i("",79)])])}const u=t(o,[["render",n]]);export{k as __pageData,u as default};
