@@ -14,6 +14,7 @@
 import { inBatches } from '../database/batches.ts';
 import { inTransaction } from '../database/database.ts';
 import { isContention } from '../database/database-errors.ts';
+import { awaitedLater } from '../async/awaited-later.ts';
 import { sleep } from '../async/lifecycle.ts';
 import type { LogEntry, LogPosition } from '../event-log/event-log.ts';
 import { LaneSet } from './lane-set.ts';
@@ -72,7 +73,7 @@ export class RebuildFiller<Event extends LogEntry> {
   async attend(leaseMs: number): Promise<AsyncDisposable> {
     const controller = new AbortController();
     await this.#claim();
-    const renewing = this.#renew(leaseMs / 3, controller.signal);
+    const renewing = awaitedLater(this.#renew(leaseMs / 3, controller.signal));
     return {
       async [Symbol.asyncDispose]() {
         controller.abort();
