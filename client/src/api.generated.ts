@@ -4958,7 +4958,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2ygekgr45hxy91q1vb2",
+                     *         "requestId": "req_01m8h8y2y8e3jrx2j1knjddvnb",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5107,7 +5107,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h7h33wehtswdpg2hfs5kw8",
+                     *         "id": "alr_01m8h8y2ysew59gfs8c78wg5fh",
                      *         "name": "Errors",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5131,10 +5131,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T14:04:15.357Z"
+                     *         "createdAt": "2026-11-28T14:28:49.754Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2z1e7t907sjb7d2xhxg"
+                     *         "requestId": "req_01m8h8y2ybe6jb3fqpyzk149qf"
                      *       }
                      *     }
                      */
@@ -5200,7 +5200,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h7h35vehz96rgbx8pz0ddp",
+                     *         "id": "alr_01m8h8y2z1esrapmgb3aj200c7",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5224,10 +5224,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T14:04:15.419Z"
+                     *         "createdAt": "2026-11-28T14:28:49.761Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h36cetpteg3vct3xt41f"
+                     *         "requestId": "req_01m8h8y2z4ep2appqdswrte52v"
                      *       }
                      *     }
                      */
@@ -5292,11 +5292,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h7h3bfe9ttz541ardzs87h",
+                     *         "id": "alr_01m8h8y300e2fa9d0q49vf6t04",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h3bqepnsc06gk14psyps"
+                     *         "requestId": "req_01m8h8y303efjvfjc4kjshg4qw"
                      *       }
                      *     }
                      */
@@ -5436,7 +5436,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "alr_01m8h7h37ze8f9zbegyggs4pfv",
+                     *         "id": "alr_01m8h8y2z9emqs2ssmcep2re3x",
                      *         "name": "Errors on Android",
                      *         "metric": "errorRate",
                      *         "report": "quality",
@@ -5460,10 +5460,10 @@ export interface operations {
                      *         "openedAt": null,
                      *         "resolvedAt": null,
                      *         "last": null,
-                     *         "createdAt": "2026-11-28T14:04:15.488Z"
+                     *         "createdAt": "2026-11-28T14:28:49.769Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h395evk9nqn009kjx2dt"
+                     *         "requestId": "req_01m8h8y2zce9qr5vdsxebn76g7"
                      *       }
                      *     }
                      */
@@ -5536,7 +5536,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h3gjecwvd0033xhfj1rz",
+                     *         "requestId": "req_01m8h8y318ef3stk9egy8ha40p",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -5693,7 +5693,7 @@ export interface operations {
                      *         "openings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h3cjetybza8vp3mg0mpm"
+                     *         "requestId": "req_01m8h8y308eryt7xnqs38q9nxj"
                      *       }
                      *     }
                      */
@@ -5812,8 +5812,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h29rexbvt3ya33fdcyg6",
-                     *         "asOf": "2026-11-28T14:04:14.535Z"
+                     *         "requestId": "req_01m8h8y2nxepdb6w6tn7zn19zg",
+                     *         "asOf": "2026-11-28T14:28:49.474Z"
                      *       }
                      *     }
                      */
@@ -6015,8 +6015,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4rkewfb7w3vk127nnrn",
-                     *         "asOf": "2026-11-28T14:04:17.080Z"
+                     *         "requestId": "req_01m8h8y3aheepr89v04wpmd7sp",
+                     *         "asOf": "2026-11-28T14:28:50.148Z"
                      *       }
                      *     }
                      */
@@ -6169,7 +6169,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a22278-7a94-7335-ac42-bdbd50660883",
+                     *           "contentId": "01a2228f-064f-76ff-84e2-2f0420614f9d",
                      *           "title": "An item",
                      *           "metrics": {
                      *             "impressions": 0,
@@ -6220,10 +6220,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2aseqjvckx5wgybjtdx",
+                     *         "requestId": "req_01m8h8y2peeknb04q2evhfaab7",
                      *         "total": 1,
                      *         "nextCursor": null,
-                     *         "asOf": "2026-11-28T14:04:14.609Z"
+                     *         "asOf": "2026-11-28T14:28:49.494Z"
                      *       }
                      *     }
                      */
@@ -6490,7 +6490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a22278-8a07-77db-afe7-facee02f4902",
+                     *         "contentId": "01a2228f-0ae7-76c4-a54d-2805d5fb6e90",
                      *         "title": "An item",
                      *         "summary": {
                      *           "impressions": 0,
@@ -6579,8 +6579,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2greqwvctrxw2rzrt99",
-                     *         "asOf": "2026-11-28T14:04:14.755Z"
+                     *         "requestId": "req_01m8h8y2qeecrbx6gyrvh712v0",
+                     *         "asOf": "2026-11-28T14:28:49.522Z"
                      *       }
                      *     }
                      */
@@ -6848,7 +6848,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "contentId": "01a22278-8af8-7093-855c-0e9f5ad7f03c",
+                     *         "contentId": "01a2228f-0b64-767f-aa82-14173b19e583",
                      *         "title": "An item",
                      *         "days": 1,
                      *         "lengthClass": null,
@@ -6888,8 +6888,8 @@ export interface operations {
                      *         "watchedPoints": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2ree6sajfn5qcnxsfh1",
-                     *         "asOf": "2026-11-28T14:04:14.995Z"
+                     *         "requestId": "req_01m8h8y2wbes3rj3hyfg1d0tsh",
+                     *         "asOf": "2026-11-28T14:28:49.675Z"
                      *       }
                      *     }
                      */
@@ -7116,8 +7116,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4v3e46ty7qtkjs5zvt6",
-                     *         "asOf": "2026-11-28T14:04:17.154Z"
+                     *         "requestId": "req_01m8h8y3ccexk95peyy7v3kwc3",
+                     *         "asOf": "2026-11-28T14:28:50.202Z"
                      *       }
                      *     }
                      */
@@ -7303,8 +7303,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2hzebf8xdpzrx3k79as",
-                     *         "asOf": "2026-11-28T14:04:14.794Z"
+                     *         "requestId": "req_01m8h8y2r4eqdbewhx6mabxft7",
+                     *         "asOf": "2026-11-28T14:28:49.545Z"
                      *       }
                      *     }
                      */
@@ -7628,8 +7628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4naeart7cfsesaxspwz",
-                     *         "asOf": "2026-11-28T14:04:16.964Z"
+                     *         "requestId": "req_01m8h8y393er2sfgn4q2e5dagq",
+                     *         "asOf": "2026-11-28T14:28:50.097Z"
                      *       }
                      *     }
                      */
@@ -7785,8 +7785,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2q1ecmrk1dyc9r5tkg4",
-                     *         "asOf": "2026-11-28T14:04:14.946Z"
+                     *         "requestId": "req_01m8h8y2twe52vwva07qdyp3q4",
+                     *         "asOf": "2026-11-28T14:28:49.628Z"
                      *       }
                      *     }
                      */
@@ -7909,8 +7909,8 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2m1ea587ag8rqbgkrfe",
-                     *         "asOf": "2026-11-28T14:04:14.875Z"
+                     *         "requestId": "req_01m8h8y2ste33a1x29dczgszk8",
+                     *         "asOf": "2026-11-28T14:28:49.600Z"
                      *       }
                      *     }
                      */
@@ -8187,8 +8187,8 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h26pexnbpqanjppxveqq",
-                     *         "asOf": "2026-11-28T14:04:14.451Z"
+                     *         "requestId": "req_01m8h8y2mte6drwqq2msp0htgw",
+                     *         "asOf": "2026-11-28T14:28:49.440Z"
                      *       }
                      *     }
                      */
@@ -8628,8 +8628,8 @@ export interface operations {
                      *         "otherValues": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4q4e35bzn6mm03nxscd",
-                     *         "asOf": "2026-11-28T14:04:17.026Z"
+                     *         "requestId": "req_01m8h8y39tefjs9nn6zjh5hkks",
+                     *         "asOf": "2026-11-28T14:28:50.120Z"
                      *       }
                      *     }
                      */
@@ -8858,8 +8858,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2k4egdrs9skp0xgftb1",
-                     *         "asOf": "2026-11-28T14:04:14.820Z"
+                     *         "requestId": "req_01m8h8y2rzeh5a9kwqj5pf2gzv",
+                     *         "asOf": "2026-11-28T14:28:49.568Z"
                      *       }
                      *     }
                      */
@@ -9056,14 +9056,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "now": "2026-11-28T14:04:15.163Z",
+                     *         "now": "2026-11-28T14:28:49.730Z",
                      *         "total": {
                      *           "impressions": 0,
                      *           "plays": 0,
                      *           "completions": 0,
                      *           "likes": 1,
                      *           "shares": 0,
-                     *           "saves": 1,
+                     *           "saves": 0,
                      *           "rebuffers": 0,
                      *           "errors": 0,
                      *           "viewers": 0
@@ -9071,7 +9071,7 @@ export interface operations {
                      *         "viewersLastFiveMinutes": 0,
                      *         "minutes": [
                      *           {
-                     *             "minute": "2026-11-28T13:05:00.000Z",
+                     *             "minute": "2026-11-28T13:29:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9083,7 +9083,7 @@ export interface operations {
                      *             "viewers": 0
                      *           },
                      *           {
-                     *             "minute": "2026-11-28T13:06:00.000Z",
+                     *             "minute": "2026-11-28T13:30:00.000Z",
                      *             "impressions": 0,
                      *             "plays": 0,
                      *             "completions": 0,
@@ -9099,8 +9099,8 @@ export interface operations {
                      *         "rising": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2x3e9nb2yawbyyv584h",
-                     *         "asOf": "2026-11-28T14:04:15.147Z"
+                     *         "requestId": "req_01m8h8y2xwepcb5q2hd0r6x0ka",
+                     *         "asOf": "2026-11-28T14:28:49.726Z"
                      *       }
                      *     }
                      */
@@ -9224,7 +9224,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h3hgevwa31g7c9grngm5",
+                     *         "requestId": "req_01m8h8y31eemxr4564344p4hm3",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9439,7 +9439,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h7h3s8ebr9qp6k1b4kam44",
+                     *         "id": "rpt_01m8h8y32ge3b9dgc4v27eqjk9",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9458,10 +9458,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T14:04:16.041Z"
+                     *         "createdAt": "2026-11-28T14:28:49.873Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h3hrekabvc7fnc18ze1r"
+                     *         "requestId": "req_01m8h8y31hef1rkgwhtkrw7zea"
                      *       }
                      *     }
                      */
@@ -9527,7 +9527,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h7h3vee16vgakpge7sg2wb",
+                     *         "id": "rpt_01m8h8y32qeqpr3zjrbnvjejyf",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9546,10 +9546,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": true,
                      *         "nextAt": "2026-11-30T06:00:00.000Z",
-                     *         "createdAt": "2026-11-28T14:04:16.119Z"
+                     *         "createdAt": "2026-11-28T14:28:49.879Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h3vtekg8nb13x7426ynh"
+                     *         "requestId": "req_01m8h8y32tedf8mg7qm9apxhsb"
                      *       }
                      *     }
                      */
@@ -9614,11 +9614,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h7h468ekgv4apy2t9nkyya",
+                     *         "id": "rpt_01m8h8y33vez8ba5df6fqbyjc4",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h46yef8rfny3mrcrtg5s"
+                     *         "requestId": "req_01m8h8y33ye1a9jrfb00m0wy6p"
                      *       }
                      *     }
                      */
@@ -9821,7 +9821,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rpt_01m8h7h3y7esk9zz8f489k1mse",
+                     *         "id": "rpt_01m8h8y32zeb4vnjh3wq2k4ebh",
                      *         "name": "Plays of the week",
                      *         "report": "overview",
                      *         "query": {
@@ -9840,10 +9840,10 @@ export interface operations {
                      *         "postsWebhook": true,
                      *         "isEnabled": false,
                      *         "nextAt": null,
-                     *         "createdAt": "2026-11-28T14:04:16.200Z"
+                     *         "createdAt": "2026-11-28T14:28:49.888Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h42peber49c2cpcr7qyp"
+                     *         "requestId": "req_01m8h8y332edcb5jwzcczk7hf9"
                      *       }
                      *     }
                      */
@@ -9911,7 +9911,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4dkeh99eancq5ebvyxp",
+                     *         "requestId": "req_01m8h8y364exdtkbbybsxz6rkp",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -9993,13 +9993,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8h7h4ejeqcsy1c4fgws27e4",
-                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h7h4ejeqcsy1c4fgws27e4/7tzgj1RkPJRMzQ0teji5amKjNHDEFAQR",
-                     *         "createdAt": "2026-11-28T14:04:16.722Z",
-                     *         "expiresAt": "2026-12-05T14:04:16.722Z"
+                     *         "id": "rln_01m8h8y36ne1v8tgm1twtxqg54",
+                     *         "url": "https://feed.example.org/shared/reports/rln_01m8h8y36ne1v8tgm1twtxqg54/Ic0KmEAed4YUkJ42ERijHTfQ_o9VhijJ",
+                     *         "createdAt": "2026-11-28T14:28:50.005Z",
+                     *         "expiresAt": "2026-12-05T14:28:50.005Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4ebe38vh906sa2gqyvy"
+                     *         "requestId": "req_01m8h8y36hefrb0996p9jbc05j"
                      *       }
                      *     }
                      */
@@ -10070,11 +10070,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rln_01m8h7h4fbe8gamrwh2q84btmv",
+                     *         "id": "rln_01m8h8y370eag8qnsy09qnavmb",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4fhe1r8ph37mr2k3cwz"
+                     *         "requestId": "req_01m8h8y373e5c87zv1cqm93jf1"
                      *       }
                      *     }
                      */
@@ -10146,7 +10146,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4bzemqv6qrt6vbaeep8",
+                     *         "requestId": "req_01m8h8y34wejx8ftkkt6pygwfy",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -10216,7 +10216,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8h7h4aeexvt55weaync7eqa",
+                     *         "id": "rrn_01m8h8y34cek39b6cfhjn6agsy",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10225,10 +10225,10 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T14:04:16.591Z"
+                     *         "createdAt": "2026-11-28T14:28:49.932Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h49vektbb2q18amt26mm"
+                     *         "requestId": "req_01m8h8y349etbbpqen1dwkz41p"
                      *       }
                      *     }
                      */
@@ -10291,7 +10291,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rrn_01m8h7h4cteekvfne57f7bb6m1",
+                     *         "id": "rrn_01m8h8y35ke50tks49gknjrc62",
                      *         "status": "pending",
                      *         "dueAt": null,
                      *         "startDate": "2026-11-16",
@@ -10300,11 +10300,11 @@ export interface operations {
                      *         "error": null,
                      *         "madeAt": null,
                      *         "mailedAt": null,
-                     *         "createdAt": "2026-11-28T14:04:16.666Z",
+                     *         "createdAt": "2026-11-28T14:28:49.972Z",
                      *         "data": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4d1e1h8tdmzk04hvggh"
+                     *         "requestId": "req_01m8h8y35rehh81cph8ej0h3rz"
                      *       }
                      *     }
                      */
@@ -10419,8 +10419,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2kpeqyt7ce8ygqqfbsz",
-                     *         "asOf": "2026-11-28T14:04:14.838Z"
+                     *         "requestId": "req_01m8h8y2sheyxr3yqxv7tvw2c3",
+                     *         "asOf": "2026-11-28T14:28:49.586Z"
                      *       }
                      *     }
                      */
@@ -10547,8 +10547,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2ncebmrz5cchd7e8651",
-                     *         "asOf": "2026-11-28T14:04:14.893Z"
+                     *         "requestId": "req_01m8h8y2t8e1b871hv4v2mr3wv",
+                     *         "asOf": "2026-11-28T14:28:49.609Z"
                      *       }
                      *     }
                      */
@@ -10749,8 +10749,8 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h2pke008rgtswanqprb1",
-                     *         "asOf": "2026-11-28T14:04:14.932Z"
+                     *         "requestId": "req_01m8h8y2tjejxak3pn6vqx6t56",
+                     *         "asOf": "2026-11-28T14:28:49.618Z"
                      *       }
                      *     }
                      */
@@ -10854,48 +10854,48 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "aud_01m8h7gbtzeq3rvj6654x4q08v",
-                     *           "recordedAt": "2026-11-28T14:03:51.520Z",
+                     *           "id": "aud_01m8h8xtzae22tdbafm2ddhx9n",
+                     *           "recordedAt": "2026-11-28T14:28:41.579Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *             "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8h7gbtve8m99n6b1v8q0b6m",
+                     *           "resourceId": "key_01m8h8xtz8e1xr57gdzy14je1g",
                      *           "changes": {
                      *             "name": "To be revoked",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8h7gbthe9n9yy9wfknk1e5q"
+                     *           "requestId": "req_01m8h8xtz5erw90d3pcc5aea4n"
                      *         },
                      *         {
-                     *           "id": "aud_01m8h7gbrfevgadwn40m11hwyc",
-                     *           "recordedAt": "2026-11-28T14:03:51.440Z",
+                     *           "id": "aud_01m8h8xtydef7tjmkhf1bhra2z",
+                     *           "recordedAt": "2026-11-28T14:28:41.550Z",
                      *           "action": "createKey",
                      *           "actor": {
                      *             "type": "key",
-                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *             "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *             "keyName": "From the configuration",
                      *             "personId": null,
                      *             "personName": null,
                      *             "systemUser": null
                      *           },
-                     *           "resourceId": "key_01m8h7gbrae16bcetv8w3kd72x",
+                     *           "resourceId": "key_01m8h8xtybe2z80gv11e8r9eb1",
                      *           "changes": {
                      *             "name": "To be rotated",
                      *             "type": "publishable"
                      *           },
                      *           "differences": null,
-                     *           "requestId": "req_01m8h7gbr7ez08ewgwgfq1gr8n"
+                     *           "requestId": "req_01m8h8xty9ea4ajhn4pg1c903r"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gc1ze0qa1vhrs4q7r7se",
+                     *         "requestId": "req_01m8h8xv1ee3xsfcmct2cexmf7",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -10991,7 +10991,7 @@ export interface operations {
                      *         "experiments": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h000eet8wsr8454sbx1n",
+                     *         "requestId": "req_01m8h8y1zgexnb0njggs6hs5es",
                      *         "experiments": []
                      *       }
                      *     }
@@ -11100,7 +11100,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22278-305d-7738-a28b-12ddf7a30301",
+                     *           "id": "01a2228e-ec37-7041-909c-06ada7516085",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -11139,11 +11139,11 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T14:03:51.773Z",
-                     *           "updatedAt": "2026-11-28T14:03:51.840Z"
+                     *           "createdAt": "2026-11-28T14:28:41.656Z",
+                     *           "updatedAt": "2026-11-28T14:28:41.681Z"
                      *         },
                      *         {
-                     *           "id": "01a22278-284d-731c-b68b-7abca974c45d",
+                     *           "id": "01a2228e-e983-7630-b1de-234cae60e730",
                      *           "contentType": "video",
                      *           "title": "Item 2",
                      *           "description": null,
@@ -11182,12 +11182,12 @@ export interface operations {
                      *           "warnings": [],
                      *           "archivedAt": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T14:03:49.710Z",
-                     *           "updatedAt": "2026-11-28T14:03:50.101Z"
+                     *           "createdAt": "2026-11-28T14:28:40.965Z",
+                     *           "updatedAt": "2026-11-28T14:28:41.098Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gc9eevfvx36329gsmxyd",
+                     *         "requestId": "req_01m8h8xv3webwtesra40vbxa0b",
                      *         "total": 4,
                      *         "nextCursor": null
                      *       }
@@ -11287,7 +11287,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-314f-7244-ab01-873c225cb7b6",
+                     *         "id": "01a2228e-ec95-71f7-aa72-3810001e3fdd",
                      *         "contentType": "carousel",
                      *         "title": "Pictures",
                      *         "description": null,
@@ -11326,11 +11326,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T14:03:52.017Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.017Z"
+                     *         "createdAt": "2026-11-28T14:28:41.750Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.750Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gc9yetw9kqdqdfkk3vt4"
+                     *         "requestId": "req_01m8h8xv49e2g8p41nq49hcgse"
                      *       }
                      *     }
                      */
@@ -11402,7 +11402,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-317f-72ba-ad32-cdb84d77300c",
+                     *         "id": "01a2228e-eca9-763f-ace6-52e718495173",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11452,11 +11452,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T14:03:52.061Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.061Z"
+                     *         "createdAt": "2026-11-28T14:28:41.769Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.769Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gccxe4ctrd6aaa6wxk8z"
+                     *         "requestId": "req_01m8h8xv5heshbkdzj9f1h1dvs"
                      *       }
                      *     }
                      */
@@ -11531,11 +11531,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-323e-7620-a359-cd2e69277959",
+                     *         "id": "01a2228e-ecd8-720a-9f5d-c144970635db",
                      *         "archived": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcjaezz91hynahfn3apx"
+                     *         "requestId": "req_01m8h8xv6yesz8qh398x148mcn"
                      *       }
                      *     }
                      */
@@ -11666,7 +11666,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-31c1-74e8-8637-695dc9ea18df",
+                     *         "id": "01a2228e-ecb8-76a8-84d0-f7b6f3eeda16",
                      *         "contentType": "video",
                      *         "title": "Everything 🎬",
                      *         "description": "All fields are given",
@@ -11716,11 +11716,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T14:03:52.129Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.243Z"
+                     *         "createdAt": "2026-11-28T14:28:41.785Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.809Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcemen0b09gd0xkjqn1a"
+                     *         "requestId": "req_01m8h8xv5zepz9h8yfgna0eyvw"
                      *       }
                      *     }
                      */
@@ -11788,7 +11788,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gp16efmb112494df7p29"
+                     *         "requestId": "req_01m8h8xy4he1zrd710gqzmbfrw"
                      *       }
                      *     }
                      */
@@ -11867,17 +11867,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-5812-7129-a0b7-4c17a1b5ba92",
+                     *         "id": "01a2228e-f872-7136-a784-163583c6178b",
                      *         "language": "en",
                      *         "label": "English",
                      *         "source": "uploaded",
-                     *         "url": "https://feed.example.org/media/j292BvqGOTFRslEP7VRG1g/a-01a22278-5812-7129-a0b7-4c17a1b5ba92/captions.vtt",
-                     *         "trackId": "01a22278-5812-7129-a0b7-4c17a1b5ba92",
+                     *         "url": "https://feed.example.org/media/SjYMeDgm-l9tY2KoZk7_FA/a-01a2228e-f872-7136-a784-163583c6178b/captions.vtt",
+                     *         "trackId": "01a2228e-f872-7136-a784-163583c6178b",
                      *         "status": "ready",
-                     *         "createdAt": "2026-11-28T14:04:01.946Z"
+                     *         "createdAt": "2026-11-28T14:28:44.804Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gp0be1hvkd6b77n5srcp"
+                     *         "requestId": "req_01m8h8xy3be1ea3f4pvwfm6tw6"
                      *       }
                      *     }
                      */
@@ -11948,11 +11948,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-583b-7134-899e-6760e72e1dc3",
+                     *         "id": "01a2228e-f8a1-7396-b8ae-1772a91bd591",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gp3ae4e9zs1c9s3c96mg"
+                     *         "requestId": "req_01m8h8xy5qev89s1ne09r51y0f"
                      *       }
                      *     }
                      */
@@ -12031,7 +12031,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-5881-74b5-8016-b3456942034b",
+                     *         "id": "01a2228e-f8c4-7489-9944-70466c150842",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12046,18 +12046,18 @@ export interface operations {
                      *         "expiresAt": null,
                      *         "duration": null,
                      *         "protected": false,
-                     *         "thumbnailUrl": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
+                     *         "thumbnailUrl": "https://feed.example.org/media/0H1_8f2DMaL5mqHT6mYZQQ/a-01a2228e-fa81-7217-a54e-47f4bb321f7d/thumbnail.jpg",
                      *         "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
                      *         "thumbnailTime": null,
                      *         "thumbnails": [
                      *           {
-                     *             "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
+                     *             "url": "https://feed.example.org/media/0H1_8f2DMaL5mqHT6mYZQQ/a-01a2228e-fa81-7217-a54e-47f4bb321f7d/thumbnail.jpg",
                      *             "type": "image/jpeg",
                      *             "width": 64,
                      *             "height": 48
                      *           },
                      *           {
-                     *             "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.webp",
+                     *             "url": "https://feed.example.org/media/0H1_8f2DMaL5mqHT6mYZQQ/a-01a2228e-fa81-7217-a54e-47f4bb321f7d/thumbnail.webp",
                      *             "type": "image/webp",
                      *             "width": 64,
                      *             "height": 48
@@ -12083,11 +12083,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T14:04:02.050Z",
-                     *         "updatedAt": "2026-11-28T14:04:03.240Z"
+                     *         "createdAt": "2026-11-28T14:28:44.869Z",
+                     *         "updatedAt": "2026-11-28T14:28:45.332Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gp5men98k6qq4mmy07dv"
+                     *         "requestId": "req_01m8h8xy76e5a9k5ymawq4vyne"
                      *       }
                      *     }
                      */
@@ -12157,7 +12157,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-5d3c-720a-ad8b-8f3f25c05b57",
+                     *         "id": "01a2228e-fa9c-717c-b537-d91236c6de5e",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -12196,11 +12196,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T14:04:03.260Z",
-                     *         "updatedAt": "2026-11-28T14:04:03.355Z"
+                     *         "createdAt": "2026-11-28T14:28:45.340Z",
+                     *         "updatedAt": "2026-11-28T14:28:45.374Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqc0epr9dxnkksa2td5f"
+                     *         "requestId": "req_01m8h8xyntehbrs8qqrxeq7xs1"
                      *       }
                      *     }
                      */
@@ -12276,14 +12276,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-40b9-7374-9624-5d9bed71d57b",
-                     *         "imageUrl": "https://feed.example.org/media/43z5x_a6AK7EUnua1ml8Ew/a-01a22278-40b9-7374-9624-5d9bed71d57b/large.jpg",
+                     *         "id": "01a2228e-f0cd-74e1-9fd7-880a03ca65fc",
+                     *         "imageUrl": "https://feed.example.org/media/yR7BF0LSgLW_6ue6GB6W7Q/a-01a2228e-f0cd-74e1-9fd7-880a03ca65fc/large.jpg",
                      *         "altText": "A picture",
                      *         "position": 0,
-                     *         "createdAt": "2026-11-28T14:03:56.222Z"
+                     *         "createdAt": "2026-11-28T14:28:42.856Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gf3ee6c88psqrx7n0eq4"
+                     *         "requestId": "req_01m8h8xvraep6rp5b29zfc2em6"
                      *       }
                      *     }
                      */
@@ -12354,11 +12354,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-54f1-76cc-9d40-b9b7d58bd90e",
+                     *         "id": "01a2228e-f699-7656-8642-a3348879d4df",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gnzhebqs6sya8xxaq759"
+                     *         "requestId": "req_01m8h8xy2pegxakmxc9b83qkj8"
                      *       }
                      *     }
                      */
@@ -12400,8 +12400,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "imageIds": [
-                 *         "01a22278-4fb1-70dd-88c5-9b7c2b98d754",
-                 *         "01a22278-4aa7-7391-97dc-d9bbee64598f"
+                 *         "01a2228e-f492-7719-bf2f-ec8612f44b2a",
+                 *         "01a2228e-f2eb-74ec-bf06-5e66e4dfb7c8"
                  *       ]
                  *     }
                  */
@@ -12443,22 +12443,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22278-4fb1-70dd-88c5-9b7c2b98d754",
-                     *           "imageUrl": "https://feed.example.org/media/4kaPPl5y1Npsm3H76rOHTw/a-01a22278-4fb1-70dd-88c5-9b7c2b98d754/large.jpg",
+                     *           "id": "01a2228e-f492-7719-bf2f-ec8612f44b2a",
+                     *           "imageUrl": "https://feed.example.org/media/cUZ5wR3jjjqVqsB-n9_33Q/a-01a2228e-f492-7719-bf2f-ec8612f44b2a/large.jpg",
                      *           "altText": null,
                      *           "position": 0,
-                     *           "createdAt": "2026-11-28T14:03:59.984Z"
+                     *           "createdAt": "2026-11-28T14:28:43.815Z"
                      *         },
                      *         {
-                     *           "id": "01a22278-4aa7-7391-97dc-d9bbee64598f",
-                     *           "imageUrl": "https://feed.example.org/media/4kaPPl5y1Npsm3H76rOHTw/a-01a22278-4aa7-7391-97dc-d9bbee64598f/large.jpg",
+                     *           "id": "01a2228e-f2eb-74ec-bf06-5e66e4dfb7c8",
+                     *           "imageUrl": "https://feed.example.org/media/cUZ5wR3jjjqVqsB-n9_33Q/a-01a2228e-f2eb-74ec-bf06-5e66e4dfb7c8/large.jpg",
                      *           "altText": null,
                      *           "position": 1,
-                     *           "createdAt": "2026-11-28T14:03:58.948Z"
+                     *           "createdAt": "2026-11-28T14:28:43.395Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gm4redha0jr1p53gz1rb"
+                     *         "requestId": "req_01m8h8xx5eejaaj20btxv2mmw5"
                      *       }
                      *     }
                      */
@@ -12528,7 +12528,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "streamingUrl": "https://feed.example.org/media/t/AaIjwcgl5CriJSsGwZ-xOFSnng44TQ/a/b/master.m3u8",
+                     *         "streamingUrl": "https://feed.example.org/media/t/AaIj2IN4xrWsXTE5y5s97McptVjOZg/a/b/master.m3u8",
                      *         "thumbnailUrl": null,
                      *         "images": [],
                      *         "captionTracks": [],
@@ -12536,11 +12536,11 @@ export interface operations {
                      *         "previewUrl": null,
                      *         "storyboardUrl": null,
                      *         "downloadUrl": null,
-                     *         "expiresAt": "2026-11-28T20:03:51.973Z",
+                     *         "expiresAt": "2026-11-28T20:28:41.720Z",
                      *         "expiresIn": 21600
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gc8we96avf4r5a3nfr4q"
+                     *         "requestId": "req_01m8h8xv3neff8tzvfrga7123q"
                      *       }
                      *     }
                      */
@@ -12629,7 +12629,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-3260-75b5-a9b1-49c111434277",
+                     *         "id": "01a2228e-ece6-7504-8db6-fb2bad7e47c1",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12668,11 +12668,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T14:03:52.289Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.338Z"
+                     *         "createdAt": "2026-11-28T14:28:41.830Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.843Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcmgedd8jqbe1rgdhkss"
+                     *         "requestId": "req_01m8h8xv7he009qnjpx6txdy1v"
                      *       }
                      *     }
                      */
@@ -12737,7 +12737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-331f-75b4-908d-2fe4577c6ddb",
+                     *         "id": "01a2228e-ed30-76ad-a2d1-c37a234d84bd",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -12776,11 +12776,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T14:03:52.480Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.587Z"
+                     *         "createdAt": "2026-11-28T14:28:41.905Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.958Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcw3ea397ep5fpby10cv"
+                     *         "requestId": "req_01m8h8xvb2emysw569r2ykfhqb"
                      *       }
                      *     }
                      */
@@ -12847,7 +12847,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h870eqnt5t8vzam39xah"
+                     *         "requestId": "req_01m8h8y49re2drfsv4mym5c85m"
                      *       }
                      *     }
                      */
@@ -12910,18 +12910,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22278-3909-7287-8be0-b5d9f3671228",
-                     *           "contentId": "01a22278-37dc-7622-896d-eb58aefb7db8",
+                     *           "id": "01a2228e-eebc-7453-8768-74ba934e86df",
+                     *           "contentId": "01a2228e-ee8d-71d2-a5af-6339d4255d60",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22278-3909-7287-8be0-ba1032e7cfd4",
-                     *           "contentId": "01a22278-37c7-726b-8e88-3e7a6ded1cf1",
+                     *           "id": "01a2228e-eebc-7453-8768-786c7cad6f45",
+                     *           "contentId": "01a2228e-ee90-728f-9120-c39dfea8abd8",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7geb7e8g9g1rq5zav99vt"
+                     *         "requestId": "req_01m8h8xvp4ekkayrqmshega5d6"
                      *       }
                      *     }
                      */
@@ -12965,8 +12965,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "contentIds": [
-                 *         "01a22278-3a74-7449-95d1-9d8e9ff6a942",
-                 *         "01a22278-3a76-7641-b5bf-275fae112e67"
+                 *         "01a2228e-eecf-7456-a56f-f77f38cc72a4",
+                 *         "01a2228e-eed1-70ea-b82f-d2e4af13aa48"
                  *       ]
                  *     }
                  */
@@ -13012,18 +13012,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22278-3b00-7445-86e6-4fc34f45dbad",
-                     *           "contentId": "01a22278-3a74-7449-95d1-9d8e9ff6a942",
+                     *           "id": "01a2228e-eef6-7607-8868-0b7e4f7c5725",
+                     *           "contentId": "01a2228e-eecf-7456-a56f-f77f38cc72a4",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22278-3b00-7445-86e6-53eb4f49c213",
-                     *           "contentId": "01a22278-3a76-7641-b5bf-275fae112e67",
+                     *           "id": "01a2228e-eef6-7607-8868-0c7639d6fa99",
+                     *           "contentId": "01a2228e-eed1-70ea-b82f-d2e4af13aa48",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7geq5et5vj5c72bscbd6y"
+                     *         "requestId": "req_01m8h8xvqjer2va6gbff32r3yg"
                      *       }
                      *     }
                      */
@@ -13100,11 +13100,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-361f-72d2-a9a7-34c06591895c",
+                     *         "id": "01a2228e-ee4f-70cb-92f7-a50fcaae6f85",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gdhye6xt8nd6jnavpf7y"
+                     *         "requestId": "req_01m8h8xvjqeaz8djxb3rpxjabp"
                      *       }
                      *     }
                      */
@@ -13146,8 +13146,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "entryIds": [
-                 *         "01a22278-352b-70b1-a95f-fc2bed9e0aa2",
-                 *         "01a22278-352b-70b1-a95f-fbf4993e0c4f"
+                 *         "01a2228e-edef-70d6-a057-7e70f405322e",
+                 *         "01a2228e-edef-70d6-a057-7b7a75a19581"
                  *       ]
                  *     }
                  */
@@ -13189,18 +13189,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22278-352b-70b1-a95f-fc2bed9e0aa2",
-                     *           "contentId": "01a22278-343f-74de-8d10-6aaf06e8518a",
+                     *           "id": "01a2228e-edef-70d6-a057-7e70f405322e",
+                     *           "contentId": "01a2228e-eda7-77d8-b6f3-3d4db9c559c3",
                      *           "position": 0
                      *         },
                      *         {
-                     *           "id": "01a22278-352b-70b1-a95f-fbf4993e0c4f",
-                     *           "contentId": "01a22278-342e-729f-a117-af34026a40ce",
+                     *           "id": "01a2228e-edef-70d6-a057-7b7a75a19581",
+                     *           "contentId": "01a2228e-eda4-754a-acde-88326964ad80",
                      *           "position": 1
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gd9zewkr55f2jc2ntbwx"
+                     *         "requestId": "req_01m8h8xvfyezsa6awkpynkrr4s"
                      *       }
                      *     }
                      */
@@ -13247,8 +13247,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22278-5e20-7478-99a7-c13652551e59",
-                 *         "01a22278-5e26-7492-a5ca-adf954c8d786"
+                 *         "01a2228e-faf2-733e-8a02-0b9fa372704b",
+                 *         "01a2228e-faf4-7130-81e8-ea6e92dac6e4"
                  *       ],
                  *       "continueOnError": true
                  *     }
@@ -13297,11 +13297,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22278-5e20-7478-99a7-c13652551e59",
+                     *             "id": "01a2228e-faf2-733e-8a02-0b9fa372704b",
                      *             "status": "deleted"
                      *           },
                      *           {
-                     *             "id": "01a22278-5e26-7492-a5ca-adf954c8d786",
+                     *             "id": "01a2228e-faf4-7130-81e8-ea6e92dac6e4",
                      *             "status": "deleted"
                      *           }
                      *         ],
@@ -13319,7 +13319,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqjceynv5xxfhjn0fq4z"
+                     *         "requestId": "req_01m8h8xyqveepr58f9wq8px3hm"
                      *       }
                      *     }
                      */
@@ -13408,13 +13408,13 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "jobId": "job_01m8h7gqvne6dvjh9qsjpmkkcc",
+                     *           "jobId": "job_01m8h8xyt5ewbtr6b7b26xzznj",
                      *           "status": "processing",
                      *           "totalItems": 2,
                      *           "processedItems": 0,
                      *           "successfulItems": 0,
                      *           "failedItems": 0,
-                     *           "createdAt": "2026-11-28T14:04:03.828Z",
+                     *           "createdAt": "2026-11-28T14:28:45.508Z",
                      *           "operation": "unpublish",
                      *           "filter": {
                      *             "tags": [
@@ -13425,7 +13425,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqw9ek8802wkngy4ysyk",
+                     *         "requestId": "req_01m8h8xytme2grpv89rcxdq4dx",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -13613,14 +13613,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h7gqvne6dvjh9qsjpmkkcc",
+                     *         "jobId": "job_01m8h8xyt5ewbtr6b7b26xzznj",
                      *         "status": "processing",
                      *         "totalItems": 2,
                      *         "processedItems": 0,
-                     *         "createdAt": "2026-11-28T14:04:03.828Z"
+                     *         "createdAt": "2026-11-28T14:28:45.508Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqtwed5s6c2abnr6zgvg"
+                     *         "requestId": "req_01m8h8xyspeac8fke7447psact"
                      *       }
                      *     }
                      */
@@ -13698,17 +13698,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h7gwa8e338kgcejbadr45n",
+                     *         "jobId": "job_01m8h8y0m6emfbzkr8bh81xzqx",
                      *         "status": "complete",
                      *         "totalItems": 2,
                      *         "processedItems": 2,
                      *         "successfulItems": 2,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T14:04:08.391Z",
-                     *         "completedAt": "2026-11-28T14:04:08.423Z"
+                     *         "createdAt": "2026-11-28T14:28:47.365Z",
+                     *         "completedAt": "2026-11-28T14:28:47.389Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwbseqsbcavfk3pbh1g9"
+                     *         "requestId": "req_01m8h8y0n9eq9vkjrzgmrgh7r7"
                      *       }
                      *     }
                      */
@@ -13773,17 +13773,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "jobId": "job_01m8h7gw7zeywt6qdccz7qzyhk",
+                     *         "jobId": "job_01m8h8y0j0er9t6mmf1rvy8d1z",
                      *         "status": "cancelled",
                      *         "totalItems": 30000,
                      *         "processedItems": 0,
                      *         "successfulItems": 0,
                      *         "failedItems": 0,
-                     *         "createdAt": "2026-11-28T14:04:08.317Z",
-                     *         "completedAt": "2026-11-28T14:04:08.371Z"
+                     *         "createdAt": "2026-11-28T14:28:47.296Z",
+                     *         "completedAt": "2026-11-28T14:28:47.340Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gw9fe75vp9bjnz4eqy4p"
+                     *         "requestId": "req_01m8h8y0k1e5xse3hr499dgh54"
                      *       }
                      *     }
                      */
@@ -13851,7 +13851,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwdae40v69ycjxqx6ddv",
+                     *         "requestId": "req_01m8h8y0q3eyn8q41p6y571ng4",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -13899,8 +13899,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22278-5f17-7283-b7fc-11cabf8fe32c",
-                 *         "01a22278-5f14-727c-b0e2-1615eac81248"
+                 *         "01a2228e-fb0d-77d1-90b2-5ecb30b1574b",
+                 *         "01a2228e-fb0e-7592-a468-1c04757fbcc3"
                  *       ],
                  *       "addTags": [
                  *         "a"
@@ -13953,13 +13953,13 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22278-5f17-7283-b7fc-11cabf8fe32c",
+                     *             "id": "01a2228e-fb0d-77d1-90b2-5ecb30b1574b",
                      *             "tags": [
                      *               "a"
                      *             ]
                      *           },
                      *           {
-                     *             "id": "01a22278-5f14-727c-b0e2-1615eac81248",
+                     *             "id": "01a2228e-fb0e-7592-a468-1c04757fbcc3",
                      *             "tags": [
                      *               "a"
                      *             ]
@@ -13979,7 +13979,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqs1es0swec3e5d6sg6h"
+                     *         "requestId": "req_01m8h8xyrne9qadj7kjrr0j1kf"
                      *       }
                      *     }
                      */
@@ -14037,11 +14037,11 @@ export interface operations {
                  * @example {
                  *       "items": [
                  *         {
-                 *           "id": "01a22278-5db3-74ed-a2ab-6ab7a04247cb",
+                 *           "id": "01a2228e-fac8-7669-9474-046522681cc6",
                  *           "title": "Changed"
                  *         },
                  *         {
-                 *           "id": "01a22278-5db5-72e0-bf57-0293bc81e39e",
+                 *           "id": "01a2228e-fac6-770a-b89e-e95f54675ea4",
                  *           "title": "Changed"
                  *         }
                  *       ],
@@ -14111,11 +14111,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22278-5db3-74ed-a2ab-6ab7a04247cb",
+                     *             "id": "01a2228e-fac8-7669-9474-046522681cc6",
                      *             "status": "updated"
                      *           },
                      *           {
-                     *             "id": "01a22278-5db5-72e0-bf57-0293bc81e39e",
+                     *             "id": "01a2228e-fac6-770a-b89e-e95f54675ea4",
                      *             "status": "updated"
                      *           }
                      *         ],
@@ -14133,7 +14133,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqeqez6ahg0tvpp6yjf1"
+                     *         "requestId": "req_01m8h8xypke8f8rbj2z0p2w25w"
                      *       }
                      *     }
                      */
@@ -14191,8 +14191,8 @@ export interface operations {
                 /**
                  * @example {
                  *       "ids": [
-                 *         "01a22278-5f3a-733a-90cf-585e4fcf81e1",
-                 *         "01a22278-5f3c-77c9-916b-a4c2a951d9c0"
+                 *         "01a2228e-fb22-7096-95b0-e6f5c4458242",
+                 *         "01a2228e-fb24-7309-acfb-e927f611c2e4"
                  *       ],
                  *       "visibility": "private"
                  *     }
@@ -14238,11 +14238,11 @@ export interface operations {
                      *       "data": {
                      *         "successful": [
                      *           {
-                     *             "id": "01a22278-5f3a-733a-90cf-585e4fcf81e1",
+                     *             "id": "01a2228e-fb22-7096-95b0-e6f5c4458242",
                      *             "visibility": "private"
                      *           },
                      *           {
-                     *             "id": "01a22278-5f3c-77c9-916b-a4c2a951d9c0",
+                     *             "id": "01a2228e-fb24-7309-acfb-e927f611c2e4",
                      *             "visibility": "private"
                      *           }
                      *         ],
@@ -14260,7 +14260,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gqtbeaxb6f9ge0zpm3ys"
+                     *         "requestId": "req_01m8h8xys9e3ssd3a9cbhz03ww"
                      *       }
                      *     }
                      */
@@ -14415,7 +14415,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcwsen8ry9013cj4vpys"
+                     *         "requestId": "req_01m8h8xvbfe03a6gxm5svg63gs"
                      *       }
                      *     }
                      */
@@ -14561,7 +14561,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-32ab-771f-b706-68ff9fe01155",
+                     *         "id": "01a2228e-ecf7-70ff-b4a3-3e1b72ba33e2",
                      *         "contentType": "video",
                      *         "title": "An upload",
                      *         "description": null,
@@ -14600,14 +14600,14 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T14:03:52.364Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.364Z",
-                     *         "uploadUrl": "https://feed.example.org/v1/uploads/YkgtZKA_l1rch_ya8VvFrLg6C8B1ee0o",
+                     *         "createdAt": "2026-11-28T14:28:41.848Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.848Z",
+                     *         "uploadUrl": "https://feed.example.org/v1/uploads/86YDoY-6bNaJ2nIznTi3opEzozDpVevr",
                      *         "uploadMethod": "PUT",
-                     *         "uploadExpiresAt": "2026-11-29T14:03:52.364Z"
+                     *         "uploadExpiresAt": "2026-11-29T14:28:41.848Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcnbewfve1k5rpbjndse"
+                     *         "requestId": "req_01m8h8xv7qe3zv98sttv2e6fkf"
                      *       }
                      *     }
                      */
@@ -14755,30 +14755,30 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "efw_01m8h7h4hce27bhgfc86td87hv",
-                     *           "webhookId": "whk_01m8h7h4g3ew8tjnkjexefcqgq",
+                     *           "id": "efw_01m8h8y37pewh88gqrykcnrmgj",
+                     *           "webhookId": "whk_01m8h8y37bew8a49f5x2xaz0r4",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T14:04:16.816Z"
+                     *           "createdAt": "2026-11-28T14:28:50.039Z"
                      *         },
                      *         {
-                     *           "id": "efw_01m8h7h4kcesgt34dsns1b5vzv",
-                     *           "webhookId": "whk_01m8h7h4jjemda9vba2p8jnx9f",
+                     *           "id": "efw_01m8h8y385e5gsyk3x6wax6hk3",
+                     *           "webhookId": "whk_01m8h8y37zenbtdc67hbhb8wbz",
                      *           "kinds": [
                      *             "playStart",
                      *             "like"
                      *           ],
                      *           "batches": 0,
                      *           "lagSeconds": 0,
-                     *           "createdAt": "2026-11-28T14:04:16.877Z"
+                     *           "createdAt": "2026-11-28T14:28:50.055Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4kqewgasxker8pjx8f7",
+                     *         "requestId": "req_01m8h8y38be2d9whp93zh1sk2f",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -14817,7 +14817,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "webhookId": "whk_01m8h7h4g3ew8tjnkjexefcqgq",
+                 *       "webhookId": "whk_01m8h8y37bew8a49f5x2xaz0r4",
                  *       "kinds": [
                  *         "playStart",
                  *         "like"
@@ -14869,18 +14869,18 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8h7h4hce27bhgfc86td87hv",
-                     *         "webhookId": "whk_01m8h7h4g3ew8tjnkjexefcqgq",
+                     *         "id": "efw_01m8h8y37pewh88gqrykcnrmgj",
+                     *         "webhookId": "whk_01m8h8y37bew8a49f5x2xaz0r4",
                      *         "kinds": [
                      *           "playStart",
                      *           "like"
                      *         ],
                      *         "batches": 0,
                      *         "lagSeconds": 0,
-                     *         "createdAt": "2026-11-28T14:04:16.816Z"
+                     *         "createdAt": "2026-11-28T14:28:50.039Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4gce92v2ygygpge88sz"
+                     *         "requestId": "req_01m8h8y37fexd9gd5mme4v8dra"
                      *       }
                      *     }
                      */
@@ -14949,11 +14949,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "efw_01m8h7h4msesjsnajzd5b4kfse",
+                     *         "id": "efw_01m8h8y38wexvvcdm7t1qnhyy9",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4mxe28b7jvyv25r3ahx"
+                     *         "requestId": "req_01m8h8y38ze2ht54fgqsfmjg5k"
                      *       }
                      *     }
                      */
@@ -14997,12 +14997,12 @@ export interface operations {
                 /**
                  * @example {
                  *       "event": "like",
-                 *       "contentId": "01a22278-7a94-7335-ac42-bdbd50660883",
-                 *       "eventId": "01a22278-7aa4-73b4-a899-df3165d4dd27",
+                 *       "contentId": "01a2228f-064f-76ff-84e2-2f0420614f9d",
+                 *       "eventId": "01a2228f-0654-7177-8d2a-44ea1bdb2d76",
                  *       "userId": "ada",
                  *       "deviceId": "phone-1",
                  *       "sessionId": "session-1",
-                 *       "timestamp": "2026-11-28T14:04:10.788Z",
+                 *       "timestamp": "2026-11-28T14:28:48.340Z",
                  *       "data": {}
                  *     }
                  */
@@ -15093,10 +15093,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "received": true,
-                     *         "eventId": "01a22278-7aa4-73b4-a899-df3165d4dd27"
+                     *         "eventId": "01a2228f-0654-7177-8d2a-44ea1bdb2d76"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gyn7eswsqjdmgd279y85"
+                     *         "requestId": "req_01m8h8y1jnerm9fw1qgw4de6ge"
                      *       }
                      *     }
                      */
@@ -15155,22 +15155,22 @@ export interface operations {
                  *       "events": [
                  *         {
                  *           "event": "save",
-                 *           "contentId": "01a22278-7af0-7273-9866-c9d8e682ce6c",
-                 *           "eventId": "01a22278-7b35-7381-844d-b506873bc8bf",
+                 *           "contentId": "01a2228f-066a-7710-84a4-8453db28d078",
+                 *           "eventId": "01a2228f-06af-74ce-9c38-fdc4bd67385a",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T14:04:10.933Z",
+                 *           "timestamp": "2026-11-28T14:28:48.431Z",
                  *           "data": {}
                  *         },
                  *         {
                  *           "event": "like",
                  *           "contentId": "unknown",
-                 *           "eventId": "01a22278-7b35-7381-844d-bab2ecebace9",
+                 *           "eventId": "01a2228f-06af-74ce-9c39-03ee2e91d33f",
                  *           "userId": "ada",
                  *           "deviceId": "phone-1",
                  *           "sessionId": "session-1",
-                 *           "timestamp": "2026-11-28T14:04:10.933Z",
+                 *           "timestamp": "2026-11-28T14:28:48.431Z",
                  *           "data": {}
                  *         }
                  *       ]
@@ -15274,14 +15274,14 @@ export interface operations {
                      *         "errors": [
                      *           {
                      *             "index": 1,
-                     *             "eventId": "01a22278-7b35-7381-844d-bab2ecebace9",
+                     *             "eventId": "01a2228f-06af-74ce-9c39-03ee2e91d33f",
                      *             "code": "NOT_FOUND",
                      *             "message": "contentId: there is no content item with this id"
                      *           }
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gyt0erwrxyfdktvm9e20"
+                     *         "requestId": "req_01m8h8y1nmepcv79rtrbwr47de"
                      *       }
                      *     }
                      */
@@ -15433,7 +15433,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "exp_01m8h7h06mevptgcmpd7hy0g56",
+                     *           "id": "exp_01m8h8y20je0svtjvwb9cykh4a",
                      *           "name": "A sample",
                      *           "description": null,
                      *           "hypothesis": null,
@@ -15465,16 +15465,16 @@ export interface operations {
                      *             "devices": [],
                      *             "userSegments": []
                      *           },
-                     *           "startedAt": "2026-11-28T14:04:12.454Z",
+                     *           "startedAt": "2026-11-28T14:28:48.803Z",
                      *           "endsAt": null,
                      *           "pausedAt": null,
                      *           "endedAt": null,
                      *           "winner": null,
-                     *           "createdAt": "2026-11-28T14:04:12.366Z"
+                     *           "createdAt": "2026-11-28T14:28:48.784Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0aaemesmbgz3b4hh0as",
+                     *         "requestId": "req_01m8h8y21ee7j8rdw7nth3dnky",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -15683,7 +15683,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0b4e918tm68b4pvc3jj",
+                     *         "id": "exp_01m8h8y21qet190y8t23c8srme",
                      *         "name": "Ranking",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15731,12 +15731,12 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:12.511Z",
+                     *         "createdAt": "2026-11-28T14:28:48.822Z",
                      *         "forcedVariants": [],
                      *         "warnings": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0aye6da5d191qerzr6r"
+                     *         "requestId": "req_01m8h8y21ne6etwcky4fsrtdmb"
                      *       }
                      *     }
                      */
@@ -15854,7 +15854,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0btez09e5drqk3h4087",
+                     *         "id": "exp_01m8h8y221enerbsts5eyzg20r",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -15892,12 +15892,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T14:04:12.556Z",
+                     *         "startedAt": "2026-11-28T14:28:48.841Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:12.527Z",
+                     *         "createdAt": "2026-11-28T14:28:48.832Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -15907,7 +15907,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0d2e5vtx2b4p0t1wby5"
+                     *         "requestId": "req_01m8h8y22mecmvr4838xwxeyc8"
                      *       }
                      *     }
                      */
@@ -16027,11 +16027,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0gzee1se2cem0tx5fdf",
+                     *         "id": "exp_01m8h8y243er4ry6tq3e54b26k",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0heeshs4ymng717arcb"
+                     *         "requestId": "req_01m8h8y247empadaagm83chfsj"
                      *       }
                      *     }
                      */
@@ -16170,7 +16170,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0dnef5azndd4fqfdk5f",
+                     *         "id": "exp_01m8h8y22tegxvre6mknsr5a20",
                      *         "name": "Another name",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16211,7 +16211,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:12.596Z",
+                     *         "createdAt": "2026-11-28T14:28:48.857Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16221,7 +16221,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0e9egdv8hd2phz62ar4"
+                     *         "requestId": "req_01m8h8y230e7mbhmsvct3c6y5e"
                      *       }
                      *     }
                      */
@@ -16349,7 +16349,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1h5e149hgqtdbv1cypn",
+                     *         "requestId": "req_01m8h8y2eae919j0k4dmy24nt1",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -16444,7 +16444,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h1fae1q9g567wcrp73h3",
+                     *         "id": "exp_01m8h8y2dpe5srz3y654wrys89",
                      *         "name": "Once more",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16485,7 +16485,7 @@ export interface operations {
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:13.667Z",
+                     *         "createdAt": "2026-11-28T14:28:49.204Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16495,7 +16495,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1eweb0a6fyyr7wrh6xf"
+                     *         "requestId": "req_01m8h8y2djeea9h60j00jqxhrx"
                      *       }
                      *     }
                      */
@@ -16620,20 +16620,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "decidedAt": "2026-11-28T14:04:13.792Z",
+                     *           "decidedAt": "2026-11-28T14:28:49.242Z",
                      *           "action": "started",
                      *           "by": {
-                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *             "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
                      *           "changes": null
                      *         },
                      *         {
-                     *           "decidedAt": "2026-11-28T14:04:13.766Z",
+                     *           "decidedAt": "2026-11-28T14:28:49.234Z",
                      *           "action": "created",
                      *           "by": {
-                     *             "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *             "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *             "name": "From the configuration"
                      *           },
                      *           "note": null,
@@ -16641,7 +16641,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1kqe4xa1z73rcd3e5k5",
+                     *         "requestId": "req_01m8h8y2eye128z0gk7xt0gn97",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -16740,17 +16740,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "decidedAt": "2026-11-28T14:04:13.889Z",
+                     *         "decidedAt": "2026-11-28T14:28:49.276Z",
                      *         "action": "noted",
                      *         "by": {
-                     *           "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *           "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *           "name": "From the configuration"
                      *         },
                      *         "note": "We wait for the second week.",
                      *         "changes": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1nee3xbreba7k9p2ct0"
+                     *         "requestId": "req_01m8h8y2freczvr3tha9bh3nrf"
                      *       }
                      *     }
                      */
@@ -16851,7 +16851,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h13tevh8m8aw1p7yexff",
+                     *         "id": "exp_01m8h8y2ade6rrj5y2jh291ddh",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -16887,12 +16887,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T14:04:13.319Z",
+                     *         "startedAt": "2026-11-28T14:28:49.111Z",
                      *         "endsAt": null,
-                     *         "pausedAt": "2026-11-28T14:04:13.346Z",
+                     *         "pausedAt": "2026-11-28T14:28:49.125Z",
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:13.304Z",
+                     *         "createdAt": "2026-11-28T14:28:49.097Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -16902,7 +16902,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h14te179wk2p0nvt4cxa"
+                     *         "requestId": "req_01m8h8y2aze028w79t9hmkjhf4"
                      *       }
                      *     }
                      */
@@ -17028,13 +17028,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "experimentId": "exp_01m8h7h1reetman29ety5ex4ha",
+                     *         "experimentId": "exp_01m8h8y2gdeeet5kq3tamkaf5f",
                      *         "status": "running",
                      *         "duration": {
                      *           "days": 0,
-                     *           "startedAt": "2026-11-28T14:04:13.982Z"
+                     *           "startedAt": "2026-11-28T14:28:49.303Z"
                      *         },
-                     *         "asOf": "2026-11-28T14:04:14.027Z",
+                     *         "asOf": "2026-11-28T14:28:49.317Z",
                      *         "inference": {
                      *           "kind": "always_valid",
                      *           "sampleFactor": null
@@ -17135,7 +17135,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1sme4xa26eqp8paw38q"
+                     *         "requestId": "req_01m8h8y2h1e7ht44ja3q5apxcx"
                      *       }
                      *     }
                      */
@@ -17338,7 +17338,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h167eh5v9x3b2r3kk22s",
+                     *         "id": "exp_01m8h8y2bge8av3m05q53jn8f4",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -17374,12 +17374,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T14:04:13.414Z",
+                     *         "startedAt": "2026-11-28T14:28:49.143Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:13.370Z",
+                     *         "createdAt": "2026-11-28T14:28:49.135Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -17389,7 +17389,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h198et9ag7887e869mca"
+                     *         "requestId": "req_01m8h8y2c6ed2vsfffdz1swabp"
                      *       }
                      *     }
                      */
@@ -17524,13 +17524,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0vnepqv4bp6tsrfmrbk",
+                     *         "id": "exp_01m8h8y271et59z05xexf3pr4h",
                      *         "status": "stopped",
                      *         "winner": "b",
-                     *         "rolledOutAt": "2026-11-28T14:04:13.292Z"
+                     *         "rolledOutAt": "2026-11-28T14:28:49.086Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h136epebv69rp5ervqnm"
+                     *         "requestId": "req_01m8h8y299et09dyfxkmssxk6h"
                      *       }
                      *     }
                      */
@@ -17609,14 +17609,14 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "shr_01m8h7h228e3msvkd81btzbz8g",
-                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h7h228e3msvkd81btzbz8g/TW1u8Pert89-xnxIiF3Nstd7bv592XlS",
-                     *           "createdAt": "2026-11-28T14:04:14.281Z",
-                     *           "expiresAt": "2026-12-28T14:04:14.281Z"
+                     *           "id": "shr_01m8h8y2jrex089wy186382fet",
+                     *           "url": "https://feed.example.org/shared/experiments/shr_01m8h8y2jrex089wy186382fet/bThekRfaJHWSfYuCeBSWtGr8l8FjoO2p",
+                     *           "createdAt": "2026-11-28T14:28:49.369Z",
+                     *           "expiresAt": "2026-12-28T14:28:49.369Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h236e3yrzx0a3a2hqtx4",
+                     *         "requestId": "req_01m8h8y2jwef3brzhz49a1c5me",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -17698,13 +17698,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8h7h24renesvd7kyv08zywp",
-                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h7h24renesvd7kyv08zywp/c4zcGp2JRjoYYFZTNZp9vP8NVcdjw0vY",
-                     *         "createdAt": "2026-11-28T14:04:14.360Z",
-                     *         "expiresAt": "2026-12-05T14:04:14.360Z"
+                     *         "id": "shr_01m8h8y2kne1hba1g67kxw1yd9",
+                     *         "url": "https://feed.example.org/shared/experiments/shr_01m8h8y2kne1hba1g67kxw1yd9/_IkxoSjdLFDYOQtZgeQDJV5wF4P7dqqU",
+                     *         "createdAt": "2026-11-28T14:28:49.397Z",
+                     *         "expiresAt": "2026-12-05T14:28:49.397Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h24ke0ys2md458w50ve6"
+                     *         "requestId": "req_01m8h8y2khej5vb7qq2f4sp5vj"
                      *       }
                      *     }
                      */
@@ -17775,11 +17775,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "shr_01m8h7h25yek1sff10f41sf5hv",
+                     *         "id": "shr_01m8h8y2meesk923vpz5k6f9vc",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h263esxr591tfz5hzacp"
+                     *         "requestId": "req_01m8h8y2mjeshrt615pw9zh6a0"
                      *       }
                      *     }
                      */
@@ -17850,12 +17850,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0j8efdr12eaf7faa57d",
+                     *         "id": "exp_01m8h8y24pev7bacvdjpxmgy85",
                      *         "status": "running",
-                     *         "startedAt": "2026-11-28T14:04:12.762Z"
+                     *         "startedAt": "2026-11-28T14:28:48.931Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0jeemta2gjxfbggacz1"
+                     *         "requestId": "req_01m8h8y24wepsvk40a57p91rwa"
                      *       }
                      *     }
                      */
@@ -17946,14 +17946,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h0kdezy9p55fnmkfhbrx",
+                     *         "id": "exp_01m8h8y25eed79x1eqf4kts85d",
                      *         "status": "stopped",
-                     *         "stoppedAt": "2026-11-28T14:04:12.920Z",
+                     *         "stoppedAt": "2026-11-28T14:28:48.976Z",
                      *         "winner": "b",
                      *         "reason": "It is better."
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h0nxeh9bzg1bhg5hnt7t"
+                     *         "requestId": "req_01m8h8y265edb81hzb8p4d7q33"
                      *       }
                      *     }
                      */
@@ -18049,7 +18049,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "exp_01m8h7h19wef4t6605fygx0hqe",
+                     *         "id": "exp_01m8h8y2cgeekr4xeg34sddekv",
                      *         "name": "A sample",
                      *         "description": null,
                      *         "hypothesis": null,
@@ -18085,12 +18085,12 @@ export interface operations {
                      *           "devices": [],
                      *           "userSegments": []
                      *         },
-                     *         "startedAt": "2026-11-28T14:04:13.546Z",
+                     *         "startedAt": "2026-11-28T14:28:49.175Z",
                      *         "endsAt": null,
                      *         "pausedAt": null,
                      *         "endedAt": null,
                      *         "winner": null,
-                     *         "createdAt": "2026-11-28T14:04:13.497Z",
+                     *         "createdAt": "2026-11-28T14:28:49.167Z",
                      *         "forcedVariants": [],
                      *         "warnings": [
                      *           {
@@ -18100,7 +18100,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1ctexwazr9d5vsp9gz8"
+                     *         "requestId": "req_01m8h8y2cye0xvm6sqh7d09zkd"
                      *       }
                      *     }
                      */
@@ -18221,7 +18221,7 @@ export interface operations {
                      *         "updatedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1qfeax8ea0qtjcx7e24"
+                     *         "requestId": "req_01m8h8y2g1etbspjbd6tsbs6nd"
                      *       }
                      *     }
                      */
@@ -18298,10 +18298,10 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "traffic": 0,
-                     *         "updatedAt": "2026-11-28T14:04:13.949Z"
+                     *         "updatedAt": "2026-11-28T14:28:49.285Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1qpeq2s6x98f4kfayzz"
+                     *         "requestId": "req_01m8h8y2g3ecevq09yareddxty"
                      *       }
                      *     }
                      */
@@ -18415,7 +18415,7 @@ export interface operations {
                      *         "reason": "no_data"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h1v3eh9bapnpa5yahp87"
+                     *         "requestId": "req_01m8h8y2heens8c1vmnevfh9pg"
                      *       }
                      *     }
                      */
@@ -18502,7 +18502,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dex_01m8h7h4xzeye8xfjec3z3badz",
+                     *           "id": "dex_01m8h8y3deed4t1n6qv83rew96",
                      *           "dataset": "events",
                      *           "startDate": "2026-01-01",
                      *           "endDate": "2026-01-31",
@@ -18517,13 +18517,13 @@ export interface operations {
                      *           "fileSize": null,
                      *           "downloadUrl": null,
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T14:04:17.198Z",
+                     *           "createdAt": "2026-11-28T14:28:50.220Z",
                      *           "completedAt": null,
                      *           "expiresAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4yreha94d5k42hda331",
+                     *         "requestId": "req_01m8h8y3dkeh2871gwzc7z6pv6",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -18651,7 +18651,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h7h4xzeye8xfjec3z3badz",
+                     *         "id": "dex_01m8h8y3deed4t1n6qv83rew96",
                      *         "dataset": "events",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18666,12 +18666,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T14:04:17.198Z",
+                     *         "createdAt": "2026-11-28T14:28:50.220Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h4wve0z91cyd8wq5y1kk"
+                     *         "requestId": "req_01m8h8y3d5ed3s8r2y0xn9tg69"
                      *       }
                      *     }
                      */
@@ -18737,7 +18737,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h7h5ebe6m9ws04j7krs0nj",
+                     *         "id": "dex_01m8h8y3j2es9805wt3skd7yhj",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18752,12 +18752,12 @@ export interface operations {
                      *         "fileSize": null,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T14:04:17.737Z",
+                     *         "createdAt": "2026-11-28T14:28:50.368Z",
                      *         "completedAt": null,
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5fae02tjba48xheayfh"
+                     *         "requestId": "req_01m8h8y3j7exmbd6m01sm1x0zg"
                      *       }
                      *     }
                      */
@@ -18822,11 +18822,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h7h5d0e8xvd0tktr2hcncg",
+                     *         "id": "dex_01m8h8y3hkeymv16x5mxgrahsw",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5dgeqyss8e9qbjc2hh3"
+                     *         "requestId": "req_01m8h8y3hqewjb8wabcc772k1t"
                      *       }
                      *     }
                      */
@@ -18894,7 +18894,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dex_01m8h7h52heysbrmdkyxkk4fv9",
+                     *         "id": "dex_01m8h8y3dxe5yva4kg3a7258et",
                      *         "dataset": "content",
                      *         "startDate": "2026-01-01",
                      *         "endDate": "2026-01-31",
@@ -18909,12 +18909,12 @@ export interface operations {
                      *         "fileSize": 254,
                      *         "downloadUrl": null,
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T14:04:17.316Z",
-                     *         "completedAt": "2026-11-28T14:04:17.686Z",
+                     *         "createdAt": "2026-11-28T14:28:50.234Z",
+                     *         "completedAt": "2026-11-28T14:28:50.348Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5cned4sc6cz3fy1kpth"
+                     *         "requestId": "req_01m8h8y3hbe31r29bpcn0f06v0"
                      *       }
                      *     }
                      */
@@ -18975,12 +18975,12 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxd_01m8h7h60setqt6tscra75jtp2",
+                     *           "id": "dxd_01m8h8y3qxe33v85enr7vynqsv",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:42407",
+                     *           "endpoint": "https://127.0.0.1:45791",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -18992,17 +18992,17 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T14:04:18.296Z",
+                     *           "nextPushAt": "2026-11-28T14:28:50.554Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T14:04:18.296Z"
+                     *           "createdAt": "2026-11-28T14:28:50.554Z"
                      *         },
                      *         {
-                     *           "id": "dxd_01m8h7h62nesbtze1xmzdsgxns",
+                     *           "id": "dxd_01m8h8y3rmevz9j61mt3jmajb8",
                      *           "dataset": "events",
                      *           "bucket": "acme-lake",
                      *           "prefix": "reelfeed",
                      *           "region": null,
-                     *           "endpoint": "https://127.0.0.1:42407",
+                     *           "endpoint": "https://127.0.0.1:45791",
                      *           "pathStyle": true,
                      *           "every": "hour",
                      *           "compression": "zstd",
@@ -19014,13 +19014,13 @@ export interface operations {
                      *           "batches": 0,
                      *           "pushedRows": 0,
                      *           "pushedAt": null,
-                     *           "nextPushAt": "2026-11-28T14:04:18.375Z",
+                     *           "nextPushAt": "2026-11-28T14:28:50.572Z",
                      *           "error": null,
-                     *           "createdAt": "2026-11-28T14:04:18.375Z"
+                     *           "createdAt": "2026-11-28T14:28:50.572Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h63be7qvvjsm577c5t3z"
+                     *         "requestId": "req_01m8h8y3rsefm8t73x5ypc3wqp"
                      *       }
                      *     }
                      */
@@ -19056,7 +19056,7 @@ export interface operations {
                  * @example {
                  *       "bucket": "acme-lake",
                  *       "prefix": "reelfeed",
-                 *       "endpoint": "https://127.0.0.1:42407",
+                 *       "endpoint": "https://127.0.0.1:45791",
                  *       "accessKeyId": "AKIAEXAMPLE",
                  *       "secretAccessKey": "a-secret-access-key",
                  *       "every": "hour",
@@ -19159,12 +19159,12 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8h7h60setqt6tscra75jtp2",
+                     *         "id": "dxd_01m8h8y3qxe33v85enr7vynqsv",
                      *         "dataset": "events",
                      *         "bucket": "acme-lake",
                      *         "prefix": "reelfeed",
                      *         "region": null,
-                     *         "endpoint": "https://127.0.0.1:42407",
+                     *         "endpoint": "https://127.0.0.1:45791",
                      *         "pathStyle": true,
                      *         "every": "hour",
                      *         "compression": "zstd",
@@ -19176,12 +19176,12 @@ export interface operations {
                      *         "batches": 0,
                      *         "pushedRows": 0,
                      *         "pushedAt": null,
-                     *         "nextPushAt": "2026-11-28T14:04:18.296Z",
+                     *         "nextPushAt": "2026-11-28T14:28:50.554Z",
                      *         "error": null,
-                     *         "createdAt": "2026-11-28T14:04:18.296Z"
+                     *         "createdAt": "2026-11-28T14:28:50.554Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5kmegkb70pgkeanjkgg"
+                     *         "requestId": "req_01m8h8y3khejhbn3rc5vktynpy"
                      *       }
                      *     }
                      */
@@ -19250,11 +19250,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxd_01m8h7h650e88aafzdvxwbn0w3",
+                     *         "id": "dxd_01m8h8y3t4e6estkxhe575n1xa",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h65ee2ntprjqjhphwdnt"
+                     *         "requestId": "req_01m8h8y3therqrkan48hkdxw2c"
                      *       }
                      *     }
                      */
@@ -19318,7 +19318,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dxs_01m8h7h5gxe2jank4rsm92n53g",
+                     *           "id": "dxs_01m8h8y3jqey0reh755scajy78",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19327,10 +19327,10 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T14:04:17.805Z"
+                     *           "createdAt": "2026-11-28T14:28:50.388Z"
                      *         },
                      *         {
-                     *           "id": "dxs_01m8h7h5j1epgv7vyazyewapt7",
+                     *           "id": "dxs_01m8h8y3k3e7wtenhxz3456dxw",
                      *           "dataset": "events",
                      *           "format": "parquet",
                      *           "compression": "zstd",
@@ -19339,11 +19339,11 @@ export interface operations {
                      *           },
                      *           "delayHours": 25,
                      *           "nextDate": "2026-11-28",
-                     *           "createdAt": "2026-11-28T14:04:17.836Z"
+                     *           "createdAt": "2026-11-28T14:28:50.399Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5jbe4hvrypqx3z608pp"
+                     *         "requestId": "req_01m8h8y3k6eaabdde8qh80mqpn"
                      *       }
                      *     }
                      */
@@ -19465,7 +19465,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8h7h5gxe2jank4rsm92n53g",
+                     *         "id": "dxs_01m8h8y3jqey0reh755scajy78",
                      *         "dataset": "events",
                      *         "format": "parquet",
                      *         "compression": "zstd",
@@ -19474,10 +19474,10 @@ export interface operations {
                      *         },
                      *         "delayHours": 25,
                      *         "nextDate": "2026-11-28",
-                     *         "createdAt": "2026-11-28T14:04:17.805Z"
+                     *         "createdAt": "2026-11-28T14:28:50.388Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5g2eq0tph8gx3w4j5g2"
+                     *         "requestId": "req_01m8h8y3jdemw8d8g08z3tsbb0"
                      *       }
                      *     }
                      */
@@ -19546,11 +19546,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dxs_01m8h7h5k1ek28w4vkz8hvk7h0",
+                     *         "id": "dxs_01m8h8y3kae14srztcd1pgn1hh",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5k7e65thmf310y47pjk"
+                     *         "requestId": "req_01m8h8y3kde3pbq6zvwyx9nr12"
                      *       }
                      *     }
                      */
@@ -19655,7 +19655,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h5fsefmb822q2pfhwyw2"
+                     *         "requestId": "req_01m8h8y3jaes8ra2een8qxf36m"
                      *       }
                      *     }
                      */
@@ -19738,7 +19738,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "01a22278-5881-74b5-8016-b3456942034b",
+                     *           "id": "01a2228e-fa9c-717c-b537-d91236c6de5e",
                      *           "contentType": "video",
                      *           "title": "Item 0",
                      *           "description": null,
@@ -19753,23 +19753,10 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
-                     *           "thumbnailHash": "WToDBYB/Z2d5eId4eIiHeHh4gIcH",
+                     *           "thumbnailUrl": null,
+                     *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
-                     *           "thumbnails": [
-                     *             {
-                     *               "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.jpg",
-                     *               "type": "image/jpeg",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             },
-                     *             {
-                     *               "url": "https://feed.example.org/media/HQAMGB2a-of3Kvq-NyOONQ/a-01a22278-5cf6-76fc-a631-d01b69099625/thumbnail.webp",
-                     *               "type": "image/webp",
-                     *               "width": 64,
-                     *               "height": 48
-                     *             }
-                     *           ],
+                     *           "thumbnails": [],
                      *           "previewUrl": null,
                      *           "storyboardUrl": null,
                      *           "downloadUrl": null,
@@ -19787,8 +19774,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T14:04:02.050Z",
-                     *           "updatedAt": "2026-11-28T14:04:03.240Z",
+                     *           "createdAt": "2026-11-28T14:28:45.340Z",
+                     *           "updatedAt": "2026-11-28T14:28:45.374Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19800,9 +19787,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.624964881040072,
+                     *             "score": 0.6249886939682977,
                      *             "signals": {
-                     *               "recency": 0.9998595241602878,
+                     *               "recency": 0.9999547758731908,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19818,7 +19805,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24996488104007195,
+                     *               "recency": 0.2499886939682977,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19832,7 +19819,7 @@ export interface operations {
                      *           }
                      *         },
                      *         {
-                     *           "id": "01a22278-50d5-71d4-a9d3-14de9caf1c4b",
+                     *           "id": "01a2228e-f4bc-74ac-95bb-11d084402b99",
                      *           "contentType": "carousel",
                      *           "title": "A carousel",
                      *           "description": null,
@@ -19847,7 +19834,7 @@ export interface operations {
                      *           "expiresAt": null,
                      *           "duration": null,
                      *           "protected": false,
-                     *           "thumbnailUrl": "https://feed.example.org/media/sAt-RA8iW9wJ42aQP-GAOg/a-01a22278-578c-745a-a6d5-cb684e2c15d9/small.jpg",
+                     *           "thumbnailUrl": "https://feed.example.org/media/Yxn7rcwKj3m6ba8CsngekA/a-01a2228e-f845-7163-8ac2-5829a805350f/small.jpg",
                      *           "thumbnailHash": null,
                      *           "thumbnailTime": null,
                      *           "thumbnails": [],
@@ -19858,11 +19845,11 @@ export interface operations {
                      *           "captionTracks": [],
                      *           "images": [
                      *             {
-                     *               "id": "01a22278-578c-745a-a6d5-cb684e2c15d9",
-                     *               "imageUrl": "https://feed.example.org/media/sAt-RA8iW9wJ42aQP-GAOg/a-01a22278-578c-745a-a6d5-cb684e2c15d9/large.jpg",
+                     *               "id": "01a2228e-f845-7163-8ac2-5829a805350f",
+                     *               "imageUrl": "https://feed.example.org/media/Yxn7rcwKj3m6ba8CsngekA/a-01a2228e-f845-7163-8ac2-5829a805350f/large.jpg",
                      *               "altText": null,
                      *               "position": 0,
-                     *               "createdAt": "2026-11-28T14:04:01.897Z"
+                     *               "createdAt": "2026-11-28T14:28:44.752Z"
                      *             }
                      *           ],
                      *           "width": null,
@@ -19876,8 +19863,8 @@ export interface operations {
                      *           "externalId": null,
                      *           "errorReason": null,
                      *           "progress": 1,
-                     *           "createdAt": "2026-11-28T14:04:00.087Z",
-                     *           "updatedAt": "2026-11-28T14:04:01.917Z",
+                     *           "createdAt": "2026-11-28T14:28:43.837Z",
+                     *           "updatedAt": "2026-11-28T14:28:44.766Z",
                      *           "isLive": false,
                      *           "liveStreamId": null,
                      *           "liveStreamStatus": null,
@@ -19889,9 +19876,9 @@ export interface operations {
                      *             "saves": 0
                      *           },
                      *           "ranking": {
-                     *             "score": 0.6249609445641897,
+                     *             "score": 0.6249856796545904,
                      *             "signals": {
-                     *               "recency": 0.9998437782567585,
+                     *               "recency": 0.9999427186183616,
                      *               "engagement": 0.5,
                      *               "topicAffinity": 0.5,
                      *               "geoRelevance": 0.5,
@@ -19907,7 +19894,7 @@ export interface operations {
                      *               "creatorAffinity": 0.1
                      *             },
                      *             "contributions": {
-                     *               "recency": 0.24996094456418963,
+                     *               "recency": 0.2499856796545904,
                      *               "engagement": 0.1,
                      *               "topicAffinity": 0.1,
                      *               "geoRelevance": 0.075,
@@ -19922,10 +19909,10 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h70sers9axgc2s00w3cm",
-                     *         "nextCursor": "ArFAa-Hn4sEaJ0tmi2ZlZF8wMW04aDdoNzFzZWtiODZhcjI1azRnMDc2ZBQFBgEBOAwABAcCAQEBAQEBAQEBAQEBAQEBAgQ",
+                     *         "requestId": "req_01m8h8y43jeajvjf09k4mbndbr",
+                     *         "nextCursor": "AsXHdKC8COm4z-9PmGZlZF8wMW04aDh5NDNxZTR4OTk4cWNwZnllM3QyORQFBgEBQgsABAcCAQEBAQEBAQEBAQEBAQECAQU",
                      *         "hasMore": true,
-                     *         "feedId": "fed_01m8h7h71sekb86ar25k4g076d",
+                     *         "feedId": "fed_01m8h8y43qe4x998qcpfye3t29",
                      *         "exhausted": false,
                      *         "experiments": []
                      *       }
@@ -20001,7 +19988,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-9dec-7587-af30-25d5ba8e416f",
+                     *         "id": "01a2228f-10b9-70e5-9edc-cb635c88beb5",
                      *         "contentType": "video",
                      *         "title": "Item 0",
                      *         "description": null,
@@ -20037,8 +20024,8 @@ export interface operations {
                      *         "externalId": null,
                      *         "errorReason": null,
                      *         "progress": 1,
-                     *         "createdAt": "2026-11-28T14:04:19.827Z",
-                     *         "updatedAt": "2026-11-28T14:04:20.021Z",
+                     *         "createdAt": "2026-11-28T14:28:51.002Z",
+                     *         "updatedAt": "2026-11-28T14:28:51.021Z",
                      *         "isLive": false,
                      *         "liveStreamId": null,
                      *         "liveStreamStatus": null,
@@ -20051,7 +20038,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h7t7eajsp9wg79wzy7kr"
+                     *         "requestId": "req_01m8h8y46vedbb7max7b9z6bk2"
                      *       }
                      *     }
                      */
@@ -20122,7 +20109,7 @@ export interface operations {
                      *         "saves": []
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h80je2esda9a0655wjjd"
+                     *         "requestId": "req_01m8h8y48pe7xtfvvtja6kbmnp"
                      *       }
                      *     }
                      */
@@ -20198,11 +20185,11 @@ export interface operations {
                      *               1
                      *             ]
                      *           },
-                     *           "updatedAt": "2026-11-28T14:04:11.497Z"
+                     *           "updatedAt": "2026-11-28T14:28:48.620Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzcfe8wt5b1m8k464h5x",
+                     *         "requestId": "req_01m8h8y1vqe3mvv7av4ebvz0z2",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -20281,10 +20268,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "two",
                      *         "value": null,
-                     *         "updatedAt": "2026-11-28T14:04:11.565Z"
+                     *         "updatedAt": "2026-11-28T14:28:48.638Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzf7esmt4sahj9dav1z2"
+                     *         "requestId": "req_01m8h8y1waea7v7bnhm436dybs"
                      *       }
                      *     }
                      */
@@ -20384,10 +20371,10 @@ export interface operations {
                      *             "b": false
                      *           }
                      *         ],
-                     *         "updatedAt": "2026-11-28T14:04:11.657Z"
+                     *         "updatedAt": "2026-11-28T14:28:48.653Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzg3e7ysasm328s8mw5b"
+                     *         "requestId": "req_01m8h8y1wdee1r4d3kczaq1t27"
                      *       }
                      *     }
                      */
@@ -20472,7 +20459,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzkke64az506nh0c6qdm"
+                     *         "requestId": "req_01m8h8y1x6ezrrc17jrj0161ye"
                      *       }
                      *     }
                      */
@@ -20542,11 +20529,11 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "key_01m8h7g7ydewfthha52mw3ac8a",
+                     *           "id": "key_01m8h8xsfped9apt2k2072aqrn",
                      *           "type": "publishable",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_pk_…",
-                     *           "createdAt": "2026-11-28T14:03:47.490Z",
+                     *           "createdAt": "2026-11-28T14:28:40.039Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20554,11 +20541,11 @@ export interface operations {
                      *           "rateLimit": null
                      *         },
                      *         {
-                     *           "id": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *           "id": "key_01m8h8xsfke7v9kec22whj2s49",
                      *           "type": "secret",
                      *           "name": "From the configuration",
                      *           "prefix": "rf_sk_…",
-                     *           "createdAt": "2026-11-28T14:03:47.490Z",
+                     *           "createdAt": "2026-11-28T14:28:40.039Z",
                      *           "lastUsedAt": null,
                      *           "expiresAt": null,
                      *           "revokedAt": null,
@@ -20567,7 +20554,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbp7e8dsv1dbstxpybkb",
+                     *         "requestId": "req_01m8h8xtx9er28fvnd2kv5gnzk",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -20651,11 +20638,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h7gbqhezna33da9w8xnt0k",
+                     *         "id": "key_01m8h8xtxyebp8fm50kxgmh0tf",
                      *         "type": "publishable",
                      *         "name": "A key",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T14:03:51.412Z",
+                     *         "createdAt": "2026-11-28T14:28:41.534Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
@@ -20664,7 +20651,7 @@ export interface operations {
                      *         "key": "rf_pk_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbptecwvqgvb6tpv88k2"
+                     *         "requestId": "req_01m8h8xtxne0tb1x7xmc4c1a1j"
                      *       }
                      *     }
                      */
@@ -20733,19 +20720,19 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h7gbtve8m99n6b1v8q0b6m",
+                     *         "id": "key_01m8h8xtz8e1xr57gdzy14je1g",
                      *         "type": "publishable",
                      *         "name": "To be revoked",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T14:03:51.518Z",
+                     *         "createdAt": "2026-11-28T14:28:41.577Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
-                     *         "revokedAt": "2026-11-28T14:03:51.535Z",
+                     *         "revokedAt": "2026-11-28T14:28:41.583Z",
                      *         "scopes": null,
                      *         "rateLimit": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbv4e6wah1z1n272nbpc"
+                     *         "requestId": "req_01m8h8xtzee63afsngntrrasa6"
                      *       }
                      *     }
                      */
@@ -20815,7 +20802,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gby8edyahhffs6b7f6sd",
+                     *         "requestId": "req_01m8h8xtzzen88km1986cc64mh",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -20900,21 +20887,21 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "key_01m8h7gbt0e09bc47s5xsrjp9d",
+                     *         "id": "key_01m8h8xtyxe8brbyc8efxg0dy8",
                      *         "type": "publishable",
                      *         "name": "To be rotated",
                      *         "prefix": "rf_pk_…",
-                     *         "createdAt": "2026-11-28T14:03:51.476Z",
+                     *         "createdAt": "2026-11-28T14:28:41.561Z",
                      *         "lastUsedAt": null,
                      *         "expiresAt": null,
                      *         "revokedAt": null,
                      *         "scopes": null,
                      *         "rateLimit": null,
                      *         "key": "rf_pk_…",
-                     *         "replaces": "key_01m8h7gbrae16bcetv8w3kd72x"
+                     *         "replaces": "key_01m8h8xtybe2z80gv11e8r9eb1"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbs0efkr3qe5egj8fa5t"
+                     *         "requestId": "req_01m8h8xtyjexpr5fjzezkhr86d"
                      *       }
                      *     }
                      */
@@ -20985,8 +20972,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8h7h66jep09hbkdetb0wzwd",
-                     *           "contentId": "01a22278-98c5-7256-91f5-88183b8ce252",
+                     *           "id": "lst_01m8h8y3xgegbvvdd1k0macpsf",
+                     *           "contentId": "01a2228f-0f7a-73b6-a9c2-561dbd85a106",
                      *           "title": "Open day",
                      *           "status": "idle",
                      *           "isConnected": false,
@@ -21001,13 +20988,13 @@ export interface operations {
                      *           "health": null,
                      *           "simulcastTargets": [],
                      *           "disconnects": 0,
-                     *           "createdAt": "2026-11-28T14:04:18.503Z",
+                     *           "createdAt": "2026-11-28T14:28:50.683Z",
                      *           "startedAt": null,
                      *           "endedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h690etx8mx0hfdvjhvwj",
+                     *         "requestId": "req_01m8h8y3xveajt4tgnf6p4rnk4",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -21138,8 +21125,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h7h66jep09hbkdetb0wzwd",
-                     *         "contentId": "01a22278-98c5-7256-91f5-88183b8ce252",
+                     *         "id": "lst_01m8h8y3xgegbvvdd1k0macpsf",
+                     *         "contentId": "01a2228f-0f7a-73b6-a9c2-561dbd85a106",
                      *         "title": "Open day",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21154,13 +21141,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T14:04:18.503Z",
+                     *         "createdAt": "2026-11-28T14:28:50.683Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h65se9eaa464kv34ch3k"
+                     *         "requestId": "req_01m8h8y3v7es2ty31nxf7gzpa7"
                      *       }
                      *     }
                      */
@@ -21298,8 +21285,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h7h6aresbavjd9m7fhxjf9",
-                     *         "contentId": "01a22278-9956-70a8-8b98-c77c3f0eb8a7",
+                     *         "id": "lst_01m8h8y3yvemdv6820m31x73yb",
+                     *         "contentId": "01a2228f-0fd8-74b5-b8e3-5d55bdd1003d",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21314,12 +21301,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T14:04:18.647Z",
+                     *         "createdAt": "2026-11-28T14:28:50.777Z",
                      *         "startedAt": null,
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6b3e4z9haqmnbv8y3ew"
+                     *         "requestId": "req_01m8h8y3z1e30syj3h2t62x0pj"
                      *       }
                      *     }
                      */
@@ -21384,11 +21371,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h7h6d1ex18ms6h6s95b0jy",
+                     *         "id": "lst_01m8h8y3z8eyfavq4p75ss822a",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6dxej8v8rkyk6q73nea"
+                     *         "requestId": "req_01m8h8y3zdeaetackb8b6k23k5"
                      *       }
                      *     }
                      */
@@ -21520,7 +21507,7 @@ export interface operations {
                      *         "totalFailed": 1
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6y6ejj9mwcjd63dnx64"
+                     *         "requestId": "req_01m8h8y433e8kv591fsh0w0dfr"
                      *       }
                      *     }
                      */
@@ -21604,8 +21591,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h7h6jpetwv66464m4evbce",
-                     *         "contentId": "01a22278-9a4e-7222-934b-fe4bcad8d9ff",
+                     *         "id": "lst_01m8h8y40fepc9zzzd97ck1tr8",
+                     *         "contentId": "01a2228f-100d-7551-82ff-cbc4bacd2015",
                      *         "title": "A broadcast",
                      *         "status": "ended",
                      *         "isConnected": false,
@@ -21620,12 +21607,12 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T14:04:18.901Z",
+                     *         "createdAt": "2026-11-28T14:28:50.829Z",
                      *         "startedAt": null,
-                     *         "endedAt": "2026-11-28T14:04:18.939Z"
+                     *         "endedAt": "2026-11-28T14:28:50.841Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6kaezkbs73kae3ndqx2"
+                     *         "requestId": "req_01m8h8y40meextpd0abf5zsk86"
                      *       }
                      *     }
                      */
@@ -21690,8 +21677,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h7h6n3ebks6mbmrrgca3v2",
-                     *         "contentId": "01a22278-9a9d-72d9-8324-5ec7abb88c0d",
+                     *         "id": "lst_01m8h8y414e45r3yme23tza2cj",
+                     *         "contentId": "01a2228f-1022-7054-8ebd-d39081f7ec54",
                      *         "title": "A broadcast",
                      *         "status": "idle",
                      *         "isConnected": false,
@@ -21706,13 +21693,13 @@ export interface operations {
                      *         "health": null,
                      *         "simulcastTargets": [],
                      *         "disconnects": 0,
-                     *         "createdAt": "2026-11-28T14:04:18.976Z",
+                     *         "createdAt": "2026-11-28T14:28:50.851Z",
                      *         "startedAt": null,
                      *         "endedAt": null,
                      *         "streamKey": "rf_live_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6nsey3bhzya79k189br"
+                     *         "requestId": "req_01m8h8y419er9s2qb7rxe1tzgg"
                      *       }
                      *     }
                      */
@@ -21870,7 +21857,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8h7h6t6e9k8h9yjayy2dxf7",
+                     *         "id": "sct_01m8h8y420ewc986fy2a9bgqy4",
                      *         "name": "Elsewhere",
                      *         "url": "rtmps://live.example.com/app",
                      *         "keyEnd": "ijkl",
@@ -21878,7 +21865,7 @@ export interface operations {
                      *         "message": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6r6en4bfjkks0ejqt5h"
+                     *         "requestId": "req_01m8h8y41tepg9n1pxrezd4p2w"
                      *       }
                      *     }
                      */
@@ -21949,11 +21936,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "sct_01m8h7h6vzeymvwq23mv1y29cc",
+                     *         "id": "sct_01m8h8y42eeza96rs9r2qzzvr1",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6wde20t2xtvrt0he3tk"
+                     *         "requestId": "req_01m8h8y42neevsgzdze3wjmwjp"
                      *       }
                      *     }
                      */
@@ -22019,8 +22006,8 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "lst_01m8h7h6h1e2jr1jdpsn5n64r7",
-                     *         "contentId": "01a22278-9a02-7360-81a0-e0dfb5b09091",
+                     *         "id": "lst_01m8h8y403e6ebaz53dvd02dmx",
+                     *         "contentId": "01a2228f-1001-755f-8b26-eb41c0b1faae",
                      *         "status": "idle",
                      *         "isLive": false,
                      *         "currentViewers": 0,
@@ -22028,7 +22015,7 @@ export interface operations {
                      *         "endedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6hser492y42qf39mmd8"
+                     *         "requestId": "req_01m8h8y408e51s6bhfn017bznt"
                      *       }
                      *     }
                      */
@@ -22108,8 +22095,8 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "lst_01m8h7h69ze2ea89arax7rxxw6",
-                     *           "contentId": "01a22278-993b-710a-917c-3c573757ed91",
+                     *           "id": "lst_01m8h8y3y7enb8bts2y5w0s6jm",
+                     *           "contentId": "01a2228f-0fc5-73a4-b7c1-8b07a02ad3a5",
                      *           "status": "idle",
                      *           "isLive": false,
                      *           "currentViewers": 0,
@@ -22118,7 +22105,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h6a8enwavsm1tmpc8bab"
+                     *         "requestId": "req_01m8h8y3yeek6rgjh4qk1jxtnm"
                      *       }
                      *     }
                      */
@@ -22194,7 +22181,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "met_01m8h7gzs1efbadtn5q3q8cf61",
+                     *           "id": "met_01m8h8y1ybe9nrfqgb3fjaegyr",
                      *           "name": "sample_1",
                      *           "description": null,
                      *           "type": "count",
@@ -22205,12 +22192,12 @@ export interface operations {
                      *           "windowHours": null,
                      *           "cap": null,
                      *           "direction": "increase",
-                     *           "createdAt": "2026-11-28T14:04:11.943Z",
+                     *           "createdAt": "2026-11-28T14:28:48.715Z",
                      *           "computedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzt1eajvevtzp250gfee",
+                     *         "requestId": "req_01m8h8y1ymexhanzytfkcn5kqy",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22345,7 +22332,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8h7gzvke4m987gejf30xn5y",
+                     *         "id": "met_01m8h8y1yvekxamjvrxgyttjkh",
                      *         "name": "revenue",
                      *         "description": "What participants spend in a week.",
                      *         "type": "sum",
@@ -22362,11 +22349,11 @@ export interface operations {
                      *         "windowHours": 168,
                      *         "cap": 500,
                      *         "direction": "increase",
-                     *         "createdAt": "2026-11-28T14:04:12.020Z",
+                     *         "createdAt": "2026-11-28T14:28:48.732Z",
                      *         "computedAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzv1e63scfnsy95dkaw9"
+                     *         "requestId": "req_01m8h8y1yrev9t6tm1212qx3ds"
                      *       }
                      *     }
                      */
@@ -22435,11 +22422,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "met_01m8h7gzwzeq3tvxd71btrkwjc",
+                     *         "id": "met_01m8h8y1z4e89t34mr9p0hwqa3",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gzy1e1h8rhaz7yyz7w29"
+                     *         "requestId": "req_01m8h8y1zaejqsv16y3a7p7n8j"
                      *       }
                      *     }
                      */
@@ -22503,7 +22490,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8h7g7xmegv9szjdbjxacrfg",
+                     *         "id": "org_01m8h8xsfdek7vbkvam65eg7vb",
                      *         "name": "My organization",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22513,7 +22500,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbm7em2rjx92hapzvb6p"
+                     *         "requestId": "req_01m8h8xtwgeam96fvdvsnnzrtg"
                      *       }
                      *     }
                      */
@@ -22592,7 +22579,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "org_01m8h7g7xmegv9szjdbjxacrfg",
+                     *         "id": "org_01m8h8xsfdek7vbkvam65eg7vb",
                      *         "name": "Another name",
                      *         "autoPublish": true,
                      *         "earlyPlayback": false,
@@ -22602,7 +22589,7 @@ export interface operations {
                      *         "requireSignedViewers": false
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbn1edpsmwc7aaf0fm9k"
+                     *         "requestId": "req_01m8h8xtwqezdvmkehjghh2ffe"
                      *       }
                      *     }
                      */
@@ -22672,18 +22659,18 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "per_01m8h7gxpgesxtnqht1f6j50kd",
+                     *           "id": "per_01m8h8y14teh18zed6bc91t1ep",
                      *           "email": "viewer-1@example.com",
                      *           "name": "The viewer",
                      *           "role": "viewer",
                      *           "hasPassword": true,
                      *           "hasSecondFactor": false,
-                     *           "joinedAt": "2026-11-28T14:04:09.814Z",
-                     *           "signedInAt": "2026-11-28T14:04:09.823Z"
+                     *           "joinedAt": "2026-11-28T14:28:47.900Z",
+                     *           "signedInAt": "2026-11-28T14:28:47.903Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxqhe2e96xbarg3c9p09",
+                     *         "requestId": "req_01m8h8y159eke8c1yq1wgh1qsb",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -22752,11 +22739,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8h7gy1qeaa9ndfvyxtmyvx5",
+                     *         "id": "per_01m8h8y19weejanwvj5hnr3jkd",
                      *         "removed": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gy26eza8a0k131eay19a"
+                     *         "requestId": "req_01m8h8y1a7eea913ntbf37j97m"
                      *       }
                      *     }
                      */
@@ -22841,17 +22828,17 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "per_01m8h7gxw7eavb86td9jrfk2sp",
+                     *         "id": "per_01m8h8y178eg1sw8m4nm3e2c98",
                      *         "email": "viewer-2@example.com",
                      *         "name": "The viewer",
                      *         "role": "analyst",
                      *         "hasPassword": true,
                      *         "hasSecondFactor": false,
-                     *         "joinedAt": "2026-11-28T14:04:09.998Z",
-                     *         "signedInAt": "2026-11-28T14:04:10.002Z"
+                     *         "joinedAt": "2026-11-28T14:28:47.978Z",
+                     *         "signedInAt": "2026-11-28T14:28:47.981Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxwve77ajqx5ew59t70h"
+                     *         "requestId": "req_01m8h8y17pec4tetefg1mmre9z"
                      *       }
                      *     }
                      */
@@ -22922,22 +22909,22 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "inv_01m8h7gy3se5dbrhrne6bjy4e9",
+                     *           "id": "inv_01m8h8y1aqed0rqcw079p0pddk",
                      *           "email": "sample-1@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T14:04:10.233Z",
-                     *           "expiresAt": "2026-12-05T14:04:10.233Z"
+                     *           "createdAt": "2026-11-28T14:28:48.088Z",
+                     *           "expiresAt": "2026-12-05T14:28:48.088Z"
                      *         },
                      *         {
-                     *           "id": "inv_01m8h7gy37ee8thqe1arhaaadx",
+                     *           "id": "inv_01m8h8y1aje39byjj6k9rzy82x",
                      *           "email": "ada@example.com",
                      *           "role": "editor",
-                     *           "createdAt": "2026-11-28T14:04:10.216Z",
-                     *           "expiresAt": "2026-12-05T14:04:10.216Z"
+                     *           "createdAt": "2026-11-28T14:28:48.082Z",
+                     *           "expiresAt": "2026-12-05T14:28:48.082Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gy4we6vsv0hwb91brm9e",
+                     *         "requestId": "req_01m8h8y1aye8s9jj18m3zg4179",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23022,15 +23009,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8h7gy37ee8thqe1arhaaadx",
+                     *         "id": "inv_01m8h8y1aje39byjj6k9rzy82x",
                      *         "email": "ada@example.com",
                      *         "role": "editor",
-                     *         "createdAt": "2026-11-28T14:04:10.216Z",
-                     *         "expiresAt": "2026-12-05T14:04:10.216Z",
-                     *         "url": "https://feed.example.org/console/#/invitation/FotzHftUzOeZ8j7gdjnPE_bJ6ClfxDnpXEs2dY5MniA"
+                     *         "createdAt": "2026-11-28T14:28:48.082Z",
+                     *         "expiresAt": "2026-12-05T14:28:48.082Z",
+                     *         "url": "https://feed.example.org/console/#/invitation/AXtw63KyvQGS3rX9x0tgI2VbhDBQRSf4kK4-fzWhuvw"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gy36ese8szzaqc7dw9qr"
+                     *         "requestId": "req_01m8h8y1ahepdb8x949a9ts4px"
                      *       }
                      *     }
                      */
@@ -23099,11 +23086,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "inv_01m8h7gy5he0xvqmdnwry62kkg",
+                     *         "id": "inv_01m8h8y1b6ebwbhkxjeh13ywe2",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gy5xexea5wcx54g58y2q"
+                     *         "requestId": "req_01m8h8y1bce0hv5dgabs4pcx3x"
                      *       }
                      *     }
                      */
@@ -23175,20 +23162,20 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "contentId": "01a22278-5e26-7492-a5ca-adf954c8d786",
+                     *           "contentId": "01a2228e-faf4-7130-81e8-ea6e92dac6e4",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T14:04:03.540Z",
+                     *           "deletedAt": "2026-11-28T14:28:45.439Z",
                      *           "completedAt": null
                      *         },
                      *         {
-                     *           "contentId": "01a22278-5e20-7478-99a7-c13652551e59",
+                     *           "contentId": "01a2228e-faf2-733e-8a02-0b9fa372704b",
                      *           "status": "pending",
-                     *           "deletedAt": "2026-11-28T14:04:03.540Z",
+                     *           "deletedAt": "2026-11-28T14:28:45.439Z",
                      *           "completedAt": null
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gz1ee96t331pf4b5sv27",
+                     *         "requestId": "req_01m8h8y1raeg0sfw0bvgtg34br",
                      *         "total": 2,
                      *         "nextCursor": null
                      *       }
@@ -23274,7 +23261,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h88sev8vz8rpts2qvrk7"
+                     *         "requestId": "req_01m8h8y4a0eaqtk72s8f6nt5bs"
                      *       }
                      *     }
                      */
@@ -23446,7 +23433,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h89cergrj4trahtqgb9n"
+                     *         "requestId": "req_01m8h8y4a3e979qdht8gk7vzbg"
                      *       }
                      *     }
                      */
@@ -23577,12 +23564,12 @@ export interface operations {
                      *             "diversity": 0.25,
                      *             "exploration": 0.2
                      *           },
-                     *           "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
-                     *           "createdAt": "2026-11-28T14:04:20.702Z"
+                     *           "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
+                     *           "createdAt": "2026-11-28T14:28:51.145Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8c2exz8qk98200mf7j0",
+                     *         "requestId": "req_01m8h8y4ade3ca9xjagp10mr5j",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -23711,7 +23698,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8eme4paaarmwmgyr938"
+                     *         "requestId": "req_01m8h8y4aresman4rewqtbhmyh"
                      *       }
                      *     }
                      */
@@ -23890,23 +23877,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a22278-a04f-733c-963c-58410364b161",
-                     *                 "score": 0.6999981417309529,
+                     *                 "contentId": "01a2228f-111f-7007-87fd-a1ba89528f5b",
+                     *                 "score": 0.6999996496009728,
                      *                 "signals": {
-                     *                   "recency": 0.9999953543273818,
+                     *                   "recency": 0.9999991240024316,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a22278-5d3c-720a-ad8b-8f3f25c05b57",
-                     *                 "score": 0.699943040581636,
+                     *                 "contentId": "01a2228f-10e7-7508-b9fe-fc4ffa5513bc",
+                     *                 "score": 0.6999994731053565,
                      *                 "signals": {
-                     *                   "recency": 0.9998576014540899,
+                     *                   "recency": 0.9999986827633908,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23934,23 +23921,23 @@ export interface operations {
                      *             },
                      *             "items": [
                      *               {
-                     *                 "contentId": "01a22278-a04f-733c-963c-58410364b161",
-                     *                 "score": 0.6999981417309529,
+                     *                 "contentId": "01a2228f-111f-7007-87fd-a1ba89528f5b",
+                     *                 "score": 0.6999996496009728,
                      *                 "signals": {
-                     *                   "recency": 0.9999953543273818,
+                     *                   "recency": 0.9999991240024316,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
                      *                   "completionRate": 0.5,
                      *                   "creatorAffinity": 0.5
                      *                 },
-                     *                 "title": "Item 1"
+                     *                 "title": "Item 2"
                      *               },
                      *               {
-                     *                 "contentId": "01a22278-5d3c-720a-ad8b-8f3f25c05b57",
-                     *                 "score": 0.699943040581636,
+                     *                 "contentId": "01a2228f-10e7-7508-b9fe-fc4ffa5513bc",
+                     *                 "score": 0.6999994731053565,
                      *                 "signals": {
-                     *                   "recency": 0.9998576014540899,
+                     *                   "recency": 0.9999986827633908,
                      *                   "engagement": 0.5,
                      *                   "topicAffinity": 0.5,
                      *                   "geoRelevance": 0.5,
@@ -23964,7 +23951,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8m4eddtkc2wgx6rf5jy"
+                     *         "requestId": "req_01m8h8y4c6ed78bc6x1g8dd9qk"
                      *       }
                      *     }
                      */
@@ -24078,7 +24065,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8h1ejysjnynpf29mf5c",
+                     *         "requestId": "req_01m8h8y4aye5b9thrfya04vygz",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -24204,7 +24191,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h7h8hvewz89prfqr655xqp",
+                     *         "id": "rul_01m8h8y4b7ecrstqzhbm8g622s",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24215,11 +24202,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T14:04:20.928Z",
-                     *         "updatedAt": "2026-11-28T14:04:20.928Z"
+                     *         "createdAt": "2026-11-28T14:28:51.177Z",
+                     *         "updatedAt": "2026-11-28T14:28:51.177Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8hge9e8re7gttac7q19"
+                     *         "requestId": "req_01m8h8y4b2ek1tqf90myt56pw6"
                      *       }
                      *     }
                      */
@@ -24315,11 +24302,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h7h8k9ejf9jwrv357xe99d",
+                     *         "id": "rul_01m8h8y4byeqprbkbpa12jc2wn",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8kee388rtwy4c9m4eyq"
+                     *         "requestId": "req_01m8h8y4c2ezrssr4t3tz0q19p"
                      *       }
                      *     }
                      */
@@ -24412,7 +24399,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "rul_01m8h7h8j9e09aqj7vfnsx03m8",
+                     *         "id": "rul_01m8h8y4bdetzv42srtcrx71z2",
                      *         "type": "boost",
                      *         "match": {
                      *           "tags": [
@@ -24423,11 +24410,11 @@ export interface operations {
                      *         "position": null,
                      *         "startsAt": null,
                      *         "endsAt": null,
-                     *         "createdAt": "2026-11-28T14:04:20.940Z",
-                     *         "updatedAt": "2026-11-28T14:04:20.961Z"
+                     *         "createdAt": "2026-11-28T14:28:51.182Z",
+                     *         "updatedAt": "2026-11-28T14:28:51.195Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h8jfekmb50fwfbkv89k5"
+                     *         "requestId": "req_01m8h8y4bgem68fm8fmgrvb5ba"
                      *       }
                      *     }
                      */
@@ -24535,7 +24522,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7h885e599h0k0043gf048"
+                     *         "requestId": "req_01m8h8y49yevcbvv5pbca5bsgb"
                      *       }
                      *     }
                      */
@@ -24609,36 +24596,36 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "ses_01m8h7gya5en18246ehrgf94vg",
+                     *           "id": "ses_01m8h8y1dfex6t6xvjprwjw09v",
                      *           "person": {
-                     *             "id": "per_01m8h7gy9xe69attmh3mrca20f",
+                     *             "id": "per_01m8h8y1daert97ppjjnrms3g8",
                      *             "name": "The viewer",
                      *             "email": "viewer-4@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T14:04:10.439Z",
-                     *           "lastUsedAt": "2026-11-28T14:04:10.439Z",
-                     *           "expiresAt": "2026-11-29T02:04:10.439Z",
+                     *           "createdAt": "2026-11-28T14:28:48.175Z",
+                     *           "lastUsedAt": "2026-11-28T14:28:48.175Z",
+                     *           "expiresAt": "2026-11-29T02:28:48.175Z",
                      *           "isCurrent": false
                      *         },
                      *         {
-                     *           "id": "ses_01m8h7gxwhe3grj24n2c6w1c6v",
+                     *           "id": "ses_01m8h8y17de73869fpy10036mm",
                      *           "person": {
-                     *             "id": "per_01m8h7gxw7eavb86td9jrfk2sp",
+                     *             "id": "per_01m8h8y178eg1sw8m4nm3e2c98",
                      *             "name": "The viewer",
                      *             "email": "viewer-2@example.com"
                      *           },
                      *           "address": "127.0.0.1",
                      *           "userAgent": "node",
-                     *           "createdAt": "2026-11-28T14:04:10.002Z",
-                     *           "lastUsedAt": "2026-11-28T14:04:10.002Z",
-                     *           "expiresAt": "2026-11-29T02:04:10.002Z",
+                     *           "createdAt": "2026-11-28T14:28:47.981Z",
+                     *           "lastUsedAt": "2026-11-28T14:28:47.981Z",
+                     *           "expiresAt": "2026-11-29T02:28:47.981Z",
                      *           "isCurrent": false
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gyawedkv0cdx8fzfqdyz",
+                     *         "requestId": "req_01m8h8y1dqe9p8n16d5b0eyd2g",
                      *         "total": 3,
                      *         "nextCursor": null
                      *       }
@@ -24708,11 +24695,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8h7gydteysazhade5448w96"
+                     *           "ses_01m8h8y1fse2rrdaxp8vys29j7"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gye8e4r8hy0geqkz952h"
+                     *         "requestId": "req_01m8h8y1g1ej6bs8x468s53qxd"
                      *       }
                      *     }
                      */
@@ -24779,11 +24766,11 @@ export interface operations {
                      * @example {
                      *       "data": {
                      *         "ids": [
-                     *           "ses_01m8h7gyjyee1tdhm85v6p24n4"
+                     *           "ses_01m8h8y1hse08r4aq5ykk11qng"
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gym1e9nrm316agjkn1wx"
+                     *         "requestId": "req_01m8h8y1jaesp95v774p030hpz"
                      *       }
                      *     }
                      */
@@ -24853,11 +24840,11 @@ export interface operations {
                      *         {
                      *           "key": "list.one",
                      *           "value": 1,
-                     *           "updatedAt": "2026-11-28T14:04:11.232Z"
+                     *           "updatedAt": "2026-11-28T14:28:48.533Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gz4gef59cxfjqzxpme12",
+                     *         "requestId": "req_01m8h8y1s7eej9qjqd9pt2e555",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -24936,10 +24923,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.autoplay",
                      *         "value": true,
-                     *         "updatedAt": "2026-11-28T14:04:11.301Z"
+                     *         "updatedAt": "2026-11-28T14:28:48.562Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gz5wetgv1zcwkde4fdzb"
+                     *         "requestId": "req_01m8h8y1tbeg5sch5ygg3nwck7"
                      *       }
                      *     }
                      */
@@ -25029,10 +25016,10 @@ export interface operations {
                      *       "data": {
                      *         "key": "player.buffer",
                      *         "value": 3,
-                     *         "updatedAt": "2026-11-28T14:04:11.330Z"
+                     *         "updatedAt": "2026-11-28T14:28:48.593Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gz61exgavrqc5hrq4y76"
+                     *         "requestId": "req_01m8h8y1tgeer9ks7y7qdt60a8"
                      *       }
                      *     }
                      */
@@ -25117,7 +25104,7 @@ export interface operations {
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gz8mee2bsw6mg3y98paw"
+                     *         "requestId": "req_01m8h8y1v2eqjttn9bht3r9wat"
                      *       }
                      *     }
                      */
@@ -25187,7 +25174,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "01a22278-32c0-72e4-af4e-4296dee7a060",
+                     *         "id": "01a2228e-ecfe-745c-b95b-20f33ce6b10e",
                      *         "contentType": "video",
                      *         "title": "An item",
                      *         "description": null,
@@ -25226,11 +25213,11 @@ export interface operations {
                      *         "warnings": [],
                      *         "archivedAt": null,
                      *         "progress": 0,
-                     *         "createdAt": "2026-11-28T14:03:52.387Z",
-                     *         "updatedAt": "2026-11-28T14:03:52.445Z"
+                     *         "createdAt": "2026-11-28T14:28:41.854Z",
+                     *         "updatedAt": "2026-11-28T14:28:41.894Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gcq3e8cr8wfaqzbxp9k7"
+                     *         "requestId": "req_01m8h8xv88e3p9wpfakbryprpa"
                      *       }
                      *     }
                      */
@@ -25296,13 +25283,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "bob",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T14:04:11.043Z",
+                     *         "requestedAt": "2026-11-28T14:28:48.472Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gyy1e91bw2e2y5spc7n4"
+                     *         "requestId": "req_01m8h8y1q3en6vxcs7yxf12zjk"
                      *       }
                      *     }
                      */
@@ -25383,13 +25370,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "ada",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T14:04:11.014Z",
+                     *         "requestedAt": "2026-11-28T14:28:48.459Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gyw0eqhaz0wkmwpdjc4q"
+                     *         "requestId": "req_01m8h8y1p6e8drakxj4h3pymcg"
                      *       }
                      *     }
                      */
@@ -25467,13 +25454,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": ".",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T14:04:11.130Z",
+                     *         "requestedAt": "2026-11-28T14:28:48.507Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gz0ce9hr6j226aprsyc8"
+                     *         "requestId": "req_01m8h8y1r1ew3te97eth6zdeqq"
                      *       }
                      *     }
                      */
@@ -25553,13 +25540,13 @@ export interface operations {
                      *       "data": {
                      *         "userId": "..",
                      *         "status": "pending",
-                     *         "requestedAt": "2026-11-28T14:04:11.095Z",
+                     *         "requestedAt": "2026-11-28T14:28:48.495Z",
                      *         "completedAt": null,
                      *         "blocksRead": 0,
                      *         "eventsRemoved": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gyymersrbcadkaczgaye"
+                     *         "requestId": "req_01m8h8y1qde2nvw0n9p3d24cmq"
                      *       }
                      *     }
                      */
@@ -25633,7 +25620,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbyteftv5trt077tgfc7",
+                     *         "requestId": "req_01m8h8xv09efktsmqx93qt3f1r",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -25711,14 +25698,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h7gbznehcrpv3xq5j8eqgv",
+                     *         "id": "vky_01m8h8xv0je15s8zvetftsmfyh",
                      *         "name": "App server",
-                     *         "createdAt": "2026-11-28T14:03:51.670Z",
+                     *         "createdAt": "2026-11-28T14:28:41.619Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_h5zwue61WzGFQdYlmeZYlztJBR25TpTtDfcQe8MqFbA"
+                     *         "key": "rf_vk_K1glGz8xz7b5f9ZXmgzhJTl3n9m8IMhHMIkjWNGrCTg"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gbz6ezm9csnmxm9vztts"
+                     *         "requestId": "req_01m8h8xv0dejs8j59fcxy01f0k"
                      *       }
                      *     }
                      */
@@ -25787,13 +25774,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h7gc17eqgrrvabfxv66p0z",
+                     *         "id": "vky_01m8h8xv17ee7tnewpbdwp6xy7",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T14:03:51.721Z",
+                     *         "createdAt": "2026-11-28T14:28:41.640Z",
                      *         "expiresAt": null
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gc1pem0vekp6kmkrdxwq"
+                     *         "requestId": "req_01m8h8xv1be29re7fk00441wsw"
                      *       }
                      *     }
                      */
@@ -25873,15 +25860,15 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "vky_01m8h7gc0rez48p30fvqtq9fst",
+                     *         "id": "vky_01m8h8xv11e858e09krq2yt89b",
                      *         "name": "A key",
-                     *         "createdAt": "2026-11-28T14:03:51.705Z",
+                     *         "createdAt": "2026-11-28T14:28:41.633Z",
                      *         "expiresAt": null,
-                     *         "key": "rf_vk_b-JSigLl3yVC5zW3kexDBK_kaSF2Zh4MnagQwaCE_cA",
-                     *         "replaces": "vky_01m8h7gc01e4hb8yrw4gjsjn97"
+                     *         "key": "rf_vk_slBVXgyuCfdZnxVomAf8aHOGw6nrGbCftKZ7wQe_lLw",
+                     *         "replaces": "vky_01m8h8xv0semdvq1c77djhw01s"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gc0cedwa3aqev708mhh8"
+                     *         "requestId": "req_01m8h8xv0xef5azmgxxv28z74d"
                      *       }
                      *     }
                      */
@@ -26174,7 +26161,7 @@ export interface operations {
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwdheqqa53b2ym35nmae"
+                     *         "requestId": "req_01m8h8y0qbebctv16sf2ecsrja"
                      *       }
                      *     }
                      */
@@ -26253,42 +26240,42 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "5481516f-425c-4ba6-ac2d-64b07bb523bd",
+                     *           "id": "c8ed7f8e-8dd3-4215-a396-85f82ef49ed5",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8h7ga59eqfvpbfx7zbzhd2k",
+                     *             "auditId": "aud_01m8h8xtebeywby22s40j8mmac",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *               "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a22278-2835-775b-9f2c-99ce6bcd8564",
-                     *             "requestId": "req_01m8h7g9jee9zth37gmjrhe2w0"
+                     *             "resourceId": "01a2228e-e97d-7275-8fe0-3ab92bd93f29",
+                     *             "requestId": "req_01m8h8xt3te8rt12215y8vj2xh"
                      *           },
-                     *           "timestamp": "2026-11-28T14:03:49.687Z"
+                     *           "timestamp": "2026-11-28T14:28:40.958Z"
                      *         },
                      *         {
-                     *           "id": "61cc4b2e-c280-43dd-b424-8f408b699d75",
+                     *           "id": "38edbd8b-cba5-47a7-8d6e-87977957ec9c",
                      *           "event": "audit.recorded",
                      *           "data": {
-                     *             "auditId": "aud_01m8h7ga6gezsacbjqrh656b0e",
+                     *             "auditId": "aud_01m8h8xtdde8h9t6350bpcrdkf",
                      *             "action": "uploadContent",
                      *             "actor": {
                      *               "type": "key",
-                     *               "keyId": "key_01m8h7g7y3ezxsgfwwms5w2g45",
+                     *               "keyId": "key_01m8h8xsfke7v9kec22whj2s49",
                      *               "personId": null,
                      *               "systemUser": null
                      *             },
-                     *             "resourceId": "01a22278-2840-744c-820b-7e9be4a975fe",
-                     *             "requestId": "req_01m8h7g9k1e2bbrbybg9j7k2hr"
+                     *             "resourceId": "01a2228e-e980-7568-898f-be56a51201a8",
+                     *             "requestId": "req_01m8h8xt48ee4b40996ev11sna"
                      *           },
-                     *           "timestamp": "2026-11-28T14:03:49.697Z"
+                     *           "timestamp": "2026-11-28T14:28:40.961Z"
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwdmewe9csp3x8n42th0"
+                     *         "requestId": "req_01m8h8y0qfemx85k1avmw1aden"
                      *       }
                      *     }
                      */
@@ -26389,7 +26376,7 @@ export interface operations {
                      *         "deliveries": 0
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwe1e2bsycqgax9nfhh0"
+                     *         "requestId": "req_01m8h8y0qrev4vd6b7hd1b2xzj"
                      *       }
                      *     }
                      */
@@ -26465,7 +26452,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxece93bjgr8k81yn57p",
+                     *         "requestId": "req_01m8h8y126edwvpcnsd3hchrb2",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26548,14 +26535,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8h7gxfwe53a2tdg4kcr5he1",
+                     *         "id": "whl_01m8h8y12fe8pa8ydte0gcsj14",
                      *         "customer": "acme",
-                     *         "createdAt": "2026-11-28T14:04:09.596Z",
-                     *         "expiresAt": "2026-11-28T15:04:09.596Z",
-                     *         "url": "https://feed.example.org/portal/webhooks#whp_yhUSBacDC9MI3WHQsBw3qx6uAstRF3aieeluyVXF4qA"
+                     *         "createdAt": "2026-11-28T14:28:47.824Z",
+                     *         "expiresAt": "2026-11-28T15:28:47.824Z",
+                     *         "url": "https://feed.example.org/portal/webhooks#whp_3iUKrFNgQAxqwZ6LcUFnbmHKGEhqqydSJxgqWlOZpbY"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxf9ejht23nwws4td9vw"
+                     *         "requestId": "req_01m8h8y12cezjbv0tfe4y9vewg"
                      *       }
                      *     }
                      */
@@ -26642,11 +26629,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whl_01m8h7gxgjebrrwqypzsrv4drb",
+                     *         "id": "whl_01m8h8y12meb6twpyjsmy7g18a",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxh3e8v9rtmd4zfdy989"
+                     *         "requestId": "req_01m8h8y12pe26t14h9n40w46vr"
                      *       }
                      *     }
                      */
@@ -26716,7 +26703,7 @@ export interface operations {
                      * @example {
                      *       "data": [],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwejehvtmbvmb3pc7d62",
+                     *         "requestId": "req_01m8h8y0r0e64r52xavkk0nwcj",
                      *         "total": 0,
                      *         "nextCursor": null
                      *       }
@@ -26872,7 +26859,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gwgsed78n9rbae75t5ee",
+                     *         "id": "whk_01m8h8y0s5ebdr39crtk70ztjp",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -26900,12 +26887,12 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T14:04:08.599Z",
-                     *         "webhookId": "whk_01m8h7gwgsed78n9rbae75t5ee",
+                     *         "createdAt": "2026-11-28T14:28:47.523Z",
+                     *         "webhookId": "whk_01m8h8y0s5ebdr39crtk70ztjp",
                      *         "secret": "whsec_…"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwf2enm8jgek91e3arx9"
+                     *         "requestId": "req_01m8h8y0r5eek8nsdyr07j51yk"
                      *       }
                      *     }
                      */
@@ -27070,7 +27057,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gwh6evr8vwpywayetszj",
+                     *         "id": "whk_01m8h8y0sceesab2k2k1tm16aw",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27098,7 +27085,7 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T14:04:08.610Z",
+                     *         "createdAt": "2026-11-28T14:28:47.532Z",
                      *         "stats": {
                      *           "totalDeliveries": 0,
                      *           "successfulDeliveries": 0,
@@ -27107,7 +27094,7 @@ export interface operations {
                      *         }
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwk7eryr784vn9vmxaq0"
+                     *         "requestId": "req_01m8h8y0tgew9ab08k83tys35q"
                      *       }
                      *     }
                      */
@@ -27275,11 +27262,11 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gwree6at0jj4m9q9bfhh",
+                     *         "id": "whk_01m8h8y0w1ejpvptn0r461hpxs",
                      *         "deleted": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwsdekerk72vsa3rs3hr"
+                     *         "requestId": "req_01m8h8y0w4ec4s64zvx2eq3wr4"
                      *       }
                      *     }
                      */
@@ -27438,7 +27425,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gwkjenb9ypp9k35z35y0",
+                     *         "id": "whk_01m8h8y0tpeazbwqcsp4s2bk4a",
                      *         "url": "https://hooks.example.org/reelfeed",
                      *         "events": [
                      *           "content.ready"
@@ -27466,10 +27453,10 @@ export interface operations {
                      *         "notify": [],
                      *         "customer": null,
                      *         "previousSecretExpiresAt": null,
-                     *         "createdAt": "2026-11-28T14:04:08.690Z"
+                     *         "createdAt": "2026-11-28T14:28:47.573Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwkse6prgtsvs3mnmsvp"
+                     *         "requestId": "req_01m8h8y0tsembtebqfdpxkb0ea"
                      *       }
                      *     }
                      */
@@ -27556,7 +27543,7 @@ export interface operations {
                      * @example {
                      *       "data": [
                      *         {
-                     *           "id": "dlv_01m8h7gww4esdr2gg8dqx2apgw",
+                     *           "id": "dlv_01m8h8y0wzenbt49ak9r8cae2f",
                      *           "event": "content.ready",
                      *           "status": "success",
                      *           "attempts": 1,
@@ -27568,19 +27555,19 @@ export interface operations {
                      *               "duration": 12.5,
                      *               "status": "ready"
                      *             },
-                     *             "timestamp": "2026-11-28T14:04:08.964Z",
-                     *             "webhookId": "whk_01m8h7gwvve56aq0rj58xwmnm3",
+                     *             "timestamp": "2026-11-28T14:28:47.647Z",
+                     *             "webhookId": "whk_01m8h8y0wtekns8xt5vn99bjr6",
                      *             "test": true
                      *           },
-                     *           "createdAt": "2026-11-28T14:04:08.964Z",
+                     *           "createdAt": "2026-11-28T14:28:47.647Z",
                      *           "statusCode": 204,
-                     *           "responseTime": 20,
-                     *           "lastAttemptAt": "2026-11-28T14:04:08.964Z",
+                     *           "responseTime": 3,
+                     *           "lastAttemptAt": "2026-11-28T14:28:47.647Z",
                      *           "test": true
                      *         }
                      *       ],
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwxme72b16fmtmskgtnh",
+                     *         "requestId": "req_01m8h8y0x6eqptp51x9tw8kybv",
                      *         "total": 1,
                      *         "nextCursor": null
                      *       }
@@ -27622,7 +27609,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T14:03:09.196Z"
+                 *       "since": "2026-11-28T14:27:47.733Z"
                  *     }
                  */
                 "application/json": {
@@ -27672,14 +27659,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gx2teqqv589h964tx8d8",
-                     *         "since": "2026-11-28T14:03:09.196Z",
-                     *         "until": "2026-11-28T14:04:09.234Z",
+                     *         "id": "whk_01m8h8y0zfe4x9gfmxabxwjr7x",
+                     *         "since": "2026-11-28T14:27:47.733Z",
+                     *         "until": "2026-11-28T14:28:47.754Z",
                      *         "recovered": 0,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gx3dehjvk60tgk3xdtwh"
+                     *         "requestId": "req_01m8h8y0zvejpvafmcqfh7mjp3"
                      *       }
                      *     }
                      */
@@ -27739,7 +27726,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "since": "2026-11-28T14:03:09.403Z"
+                 *       "since": "2026-11-28T14:27:47.767Z"
                  *     }
                  */
                 "application/json": {
@@ -27783,13 +27770,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gx96e3eszwm4gtv8mnsk",
-                     *         "since": "2026-11-28T14:03:09.403Z",
+                     *         "id": "whk_01m8h8y10meaatd2cfqbsaxwyk",
+                     *         "since": "2026-11-28T14:27:47.767Z",
                      *         "created": 1,
                      *         "complete": true
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxa6enyrp5h7vf0mpcnw"
+                     *         "requestId": "req_01m8h8y10recdveyjjs849g51c"
                      *       }
                      *     }
                      */
@@ -27871,13 +27858,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "whk_01m8h7gwtmezs8zj42cghdeapq",
+                     *         "id": "whk_01m8h8y0wdetvtjq1fd7zb964b",
                      *         "secret": "whsec_…",
                      *         "publicKey": null,
-                     *         "previousSecretExpiresAt": "2026-11-28T15:04:08.932Z"
+                     *         "previousSecretExpiresAt": "2026-11-28T15:28:47.636Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gwttewerqfx3w8phwg3q"
+                     *         "requestId": "req_01m8h8y0wge2mb9z69k67v8029"
                      *       }
                      *     }
                      */
@@ -27968,14 +27955,14 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "deliveryId": "dlv_01m8h7gxd0ev48amv9gsx4zadm",
+                     *         "deliveryId": "dlv_01m8h8y11tep1tqzndgs10hb7t",
                      *         "status": "success",
                      *         "statusCode": 204,
-                     *         "responseTime": 14,
+                     *         "responseTime": 3,
                      *         "response": ""
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gxcme9ha1m4823a74qwe"
+                     *         "requestId": "req_01m8h8y11se62bx6b06d6qvh1k"
                      *       }
                      *     }
                      */
@@ -28053,7 +28040,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8h7gwzdewp9r7n7znz3mvxs",
+                     *         "id": "dlv_01m8h8y0xse5d9x9t4s974mgcg",
                      *         "event": "content.ready",
                      *         "status": "success",
                      *         "attempts": 1,
@@ -28065,37 +28052,37 @@ export interface operations {
                      *             "duration": 12.5,
                      *             "status": "ready"
                      *           },
-                     *           "timestamp": "2026-11-28T14:04:09.069Z",
-                     *           "webhookId": "whk_01m8h7gwyxe09r47re4n022bbe",
+                     *           "timestamp": "2026-11-28T14:28:47.673Z",
+                     *           "webhookId": "whk_01m8h8y0xne9499p0qv3320wq5",
                      *           "test": true
                      *         },
-                     *         "createdAt": "2026-11-28T14:04:09.069Z",
+                     *         "createdAt": "2026-11-28T14:28:47.673Z",
                      *         "statusCode": 204,
-                     *         "responseTime": 7,
-                     *         "lastAttemptAt": "2026-11-28T14:04:09.069Z",
+                     *         "responseTime": 3,
+                     *         "lastAttemptAt": "2026-11-28T14:28:47.673Z",
                      *         "test": true,
                      *         "attemptHistory": [
                      *           {
-                     *             "startedAt": "2026-11-28T14:04:09.069Z",
-                     *             "responseTime": 7,
+                     *             "startedAt": "2026-11-28T14:28:47.673Z",
+                     *             "responseTime": 3,
                      *             "statusCode": 204,
                      *             "error": null,
                      *             "response": null,
                      *             "requestHeaders": {
                      *               "content-type": "application/json",
                      *               "user-agent": "Reelfeed-Webhooks/0.1.0",
-                     *               "x-service-signature": "sha256=9de39614bb2e822783dda135af85041637cb3daf275a04f3669cb3f4c961320b",
-                     *               "x-service-timestamp": "2026-11-28T14:04:09.069Z",
-                     *               "x-service-webhook-id": "whk_01m8h7gwyxe09r47re4n022bbe",
-                     *               "x-service-delivery-id": "dlv_01m8h7gwzdewp9r7n7znz3mvxs",
+                     *               "x-service-signature": "sha256=2b4989bb0a5bcb16d1986fec8819f92e53a6b26ed2efb273244e533f93828244",
+                     *               "x-service-timestamp": "2026-11-28T14:28:47.673Z",
+                     *               "x-service-webhook-id": "whk_01m8h8y0xne9499p0qv3320wq5",
+                     *               "x-service-delivery-id": "dlv_01m8h8y0xse5d9x9t4s974mgcg",
                      *               "x-service-attempt": "1",
-                     *               "webhook-id": "dlv_01m8h7gwzdewp9r7n7znz3mvxs",
-                     *               "webhook-timestamp": "1795874649",
-                     *               "webhook-signature": "v1,IuQIkdFiTQV3IFBS9Bbvkw2+WW7SB+h7Dq1J4faEVVU=",
+                     *               "webhook-id": "dlv_01m8h8y0xse5d9x9t4s974mgcg",
+                     *               "webhook-timestamp": "1795876127",
+                     *               "webhook-signature": "v1,ZaKX34bfwuV/fFP7DzEJEWOP6xlGMaMJgLYL0dpRtDo=",
                      *               "x-service-test": "true"
                      *             },
                      *             "responseHeaders": {
-                     *               "date": "Sat, 28 Nov 2026 14:04:09 GMT",
+                     *               "date": "Sat, 28 Nov 2026 14:28:47 GMT",
                      *               "connection": "keep-alive",
                      *               "keep-alive": "timeout=5"
                      *             }
@@ -28103,7 +28090,7 @@ export interface operations {
                      *         ]
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gx01eb1s4d5k0s0e6yzr"
+                     *         "requestId": "req_01m8h8y0y2e9ms5afe2xgcw6h8"
                      *       }
                      *     }
                      */
@@ -28228,13 +28215,13 @@ export interface operations {
                     /**
                      * @example {
                      *       "data": {
-                     *         "id": "dlv_01m8h7gx1aeyyb3709g525202g",
+                     *         "id": "dlv_01m8h8y0yee8ntn455hajd1k4b",
                      *         "status": "pending",
                      *         "attempts": 2,
-                     *         "nextAttemptAt": "2026-11-28T14:04:09.157Z"
+                     *         "nextAttemptAt": "2026-11-28T14:28:47.707Z"
                      *       },
                      *       "meta": {
-                     *         "requestId": "req_01m8h7gx1ye0hbz28vm1bmfmfr"
+                     *         "requestId": "req_01m8h8y0yre9xs2pvm9mknbtdt"
                      *       }
                      *     }
                      */
