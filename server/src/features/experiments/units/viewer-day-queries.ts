@@ -38,6 +38,20 @@ export async function addViewerDays(tx: Tx, days: readonly UnitDay[]): Promise<v
       completions = known.completions + excluded.completions,
       watch_ms = known.watch_ms + excluded.watch_ms,
       sessions = known.sessions + excluded.sessions`.execute(tx);
+  const reduced = days.filter((day) =>
+    [day.plays, day.completions, day.watchMs, day.sessions].some((change) => change < 0),
+  );
+  if (reduced.length > 0) await deleteEmptyViewerDays(tx, reduced);
+}
+
+/** A session that turned out to be another viewer's may leave nothing on a day. */
+async function deleteEmptyViewerDays(tx: Tx, days: readonly UnitDay[]): Promise<void> {
+  await sql`
+    delete from viewer_day
+    using unnest(${viewerKeys(days.map(({ viewer }) => viewer))}::bytea[],
+      ${dateArray(days.map((day) => day.dayMs))}::date[]) as reduced (viewer_key, day)
+    where viewer_day.viewer_key = reduced.viewer_key and viewer_day.day = reduced.day
+      and plays = 0 and completions = 0 and watch_ms = 0 and sessions = 0`.execute(tx);
 }
 
 /** The activity of units on the days before their exposure. */
