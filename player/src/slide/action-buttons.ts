@@ -4,7 +4,7 @@ import { find, setIcon, setLabel, setName } from '../page/dom.ts';
 import { type Texts } from '../texts.ts';
 import { formatCount } from './format.ts';
 
-/** What a viewer does with an item through the buttons beside it. */
+/** Callbacks for the buttons beside an item. */
 export type ItemActions = {
   toggleLike(): void;
   toggleSave(): void;

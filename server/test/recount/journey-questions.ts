@@ -1,4 +1,4 @@
-/** What is asked about journeys, and what a recount answers. */
+/** Requests for journey reports, each with the answer that a recount expects. */
 import { dayMs } from '../../src/platform/values/time.ts';
 import { variantOf } from './recount-experiment.ts';
 import type { Is, SplitBy } from './recount-groups.ts';

@@ -1,4 +1,4 @@
-/** What the recounts of journeys share: sessions, and groups by a value of an event. */
+/** Shared by the recounts of journeys: sessions, and groups by a value of an event. */
 import type { LoggedEvent } from '../../src/features/events/events.ts';
 
 const sessionGap = 30 * 60_000;
