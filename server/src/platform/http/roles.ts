@@ -8,7 +8,7 @@ export function isAtLeast(role: Role, lowest: Role): boolean {
   return roles.indexOf(role) >= roles.indexOf(lowest);
 }
 
-/** The lowest role of a route follows from its declaration and its scope. */
+/** The scope and the declaration from which the lowest role of a route follows. */
 export type RoleRule = {
   /** Null if no scope opens it. */
   readonly scope: string | null;
